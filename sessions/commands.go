@@ -1,0 +1,193 @@
+package sessions
+
+import "encoding/json"
+
+// The commands of the Store port, and its answers to them.
+
+// CreateSession asks for a session.
+type CreateSession struct {
+	Owner          Owner
+	At             Address   // its id, its key, both, or neither
+	NewID          SessionID // the id to use when At has none
+	Profile        string    // the profile of a session without a key
+	Title          string
+	Labels         map[string]string
+	ParentID       SessionID // "" for a root; SESSION_NOT_FOUND when it does not exist
+	ParentLocation Location
+	Request        *Request // nil when the client gave no request id
+	Now            Time
+}
+
+// CreatedSession is the answer to CreateSession.
+type CreatedSession struct {
+	Session Session
+	Created bool
+}
+
+// Request is a claim on a request id: the id, and a digest of what was asked
+// under it. Claims that name the same id with another fingerprint conflict.
+type Request struct {
+	ID          RequestID
+	Fingerprint [32]byte
+	TTLMs       int64 // how long the claim lives after the request's end, in milliseconds
+}
+
+// UpdateSession changes a session's title, labels or both. nil leaves one as it is.
+type UpdateSession struct {
+	Owner  Owner
+	At     Address
+	Title  *string
+	Labels map[string]string
+	Now    Time
+}
+
+// SetState asks for one named value of a session.
+type SetState struct {
+	Owner     Owner
+	At        Address
+	Name      string
+	Value     json.RawMessage // nil removes the value; its versions go on rising
+	IfVersion *int64          // 0 means that there is no such value
+	Now       Time
+}
+
+// SeedSession appends a synthetic transcript. The messages' Seq and CreatedAt
+// are set by the store.
+type SeedSession struct {
+	Owner    Owner
+	At       Address
+	NewID    SessionID // the id to use when At is a key without a session
+	Profile  string    // the profile to use when At is an id without a session
+	Messages []Message
+	State    map[string]json.RawMessage
+	Request  *Request
+	Now      Time
+}
+
+// SeededSession is the answer to SeedSession.
+type SeededSession struct {
+	Session   Session
+	Appended  int
+	Duplicate bool
+}
+
+// CloseSession asks for the close of a session.
+type CloseSession struct {
+	Owner  Owner
+	At     Address
+	Reason string
+	Now    Time
+}
+
+// ClosedSession is the answer to CloseSession.
+type ClosedSession struct {
+	Session Session
+	Frames  []Frame
+}
+
+// DeleteSession asks for the end of a session.
+type DeleteSession struct {
+	Owner        Owner
+	At           Address
+	RejectIfBusy bool
+	TombstoneMs  int64 // how long tombstones are kept, in milliseconds
+	Now          Time
+}
+
+// ClearOwner asks for the end of all sessions of an owner.
+type ClearOwner struct {
+	Owner       Owner
+	TombstoneMs int64
+	Now         Time
+}
+
+// Receipt says what a delete removed, counted as committed.
+type Receipt struct {
+	Sessions  int64            `json:"sessions"`
+	Rows      map[string]int64 `json:"rows"` // by table
+	Files     int64            `json:"files"`
+	Complete  bool             `json:"complete"`
+	Compacted bool             `json:"compacted,omitempty"`
+}
+
+// AcceptTurn asks for the execution of a prompt.
+type AcceptTurn struct {
+	Owner   Owner
+	At      Address
+	Request Request
+	TurnID  TurnID    // minted by the caller
+	NewID   SessionID // the id to use when At is a key without a session
+	Content []Content // of the user message; nil with Retry
+	Limits  TurnLimits
+	// Retry, when not nil, takes up the session's last turn instead of appending
+	// a user message. It names that turn, or "" for whichever it is.
+	Retry *TurnID
+	// Fence is the caller's activation: its zero value asks for a new one, which
+	// raises the session's epoch; otherwise it must be the stored one.
+	Fence Fence
+	// Refusal, when set, is returned once the duplicate check has passed and the
+	// address exists: what the caller knows and the store does not.
+	Refusal *Error
+	// Generation, when not 0, must be the owner's: a clear-all since it was read
+	// refuses the command with ErrFenced.
+	Generation int64
+	// Admitted says that the host has room for one more busy turn.
+	Admitted bool
+	Now      Time
+}
+
+// AcceptedTurn is the answer to AcceptTurn.
+type AcceptedTurn struct {
+	Session   Session // as it is after the accept
+	Turn      Turn
+	Duplicate bool
+	Created   bool // the accept made the session
+	// User is the stored user message; nil on a duplicate.
+	User *Message
+	// Final is the answer of a duplicate whose turn has ended; nil if none.
+	Final *Message
+	// Frames are those the accept stored, in order.
+	Frames []Frame
+}
+
+// CommitTurn carries a turn on by one step, and ends it if End is set.
+type CommitTurn struct {
+	Fence      Fence
+	TurnID     TurnID
+	RequestID  RequestID
+	Messages   []Message // Seq set, continuing the session's
+	Frames     []FrameBody
+	State      map[string]json.RawMessage
+	Usage      Usage  // consumed since the last commit
+	Model      string // what consumed it
+	Iterations int    // model calls of the turn so far
+	// Resume marks the first write of an activation that takes up a turn which a
+	// stop of the host cut short: it raises the session's epoch.
+	Resume *TurnResume
+	End    *TurnEnd
+	Now    Time
+}
+
+// TurnResume counts a try to take up a turn.
+type TurnResume struct {
+	Attempts int // tries after an unclean stop, this one included
+}
+
+// TurnEnd says how a turn ends. Its terminal frame is derived from it and
+// stored last.
+type TurnEnd struct {
+	Status     TurnStatus // a terminal one
+	Error      *ErrorInfo // nil for completed and cancelled
+	FinalSeq   int64      // seq of the answer; 0 if none
+	ClaimTTLMs int64      // milliseconds for which the request id is remembered
+	// Detached says that the session is freed from the turn: it is idle
+	// afterwards, whatever the turn's status, and its epoch is raised.
+	Detached bool
+}
+
+// CommittedTurn is the answer to CommitTurn.
+type CommittedTurn struct {
+	Frames  []Frame // as stored, in order, the terminal one last
+	Session Session
+	Turn    Turn
+}

@@ -1,0 +1,111 @@
+package sessions
+
+// The questions of the Store port, and its answers to them.
+
+// Resolution is what an address means at one moment.
+type Resolution struct {
+	Life       Incarnation // 0 when there is no session
+	ID         SessionID
+	Key        Key
+	Profile    string
+	Generation int64 // the owner's, from 1
+}
+
+// SessionQuery asks for a page of sessions. Zero values do not filter.
+type SessionQuery struct {
+	Owner     Owner
+	TargetKey string
+	Profile   string
+	Statuses  []Status
+	Parent    *SessionID // nil any, "" roots only
+	Labels    map[string]string
+	Limit     int
+	Cursor    string
+}
+
+// SessionPage is one page of sessions.
+type SessionPage struct {
+	Sessions   []Session
+	NextCursor string // "" on the last page
+}
+
+// MessageQuery selects messages of a life by seq. Limit 0 means all.
+type MessageQuery struct {
+	AfterSeq   int64
+	BeforeSeq  int64 // 0 means no bound
+	Descending bool
+	Limit      int
+}
+
+// MessagePage is a range of messages.
+type MessagePage struct {
+	Messages []Message
+	HasMore  bool
+}
+
+// FrameQuery selects frames of a life by seq, exclusive at both ends.
+type FrameQuery struct {
+	AfterSeq   int64
+	BeforeSeq  int64 // 0 means no bound
+	Descending bool
+	Limit      int
+	TurnID     TurnID // "" means all turns
+}
+
+// FramePage is a range of frames: up to the last one in it, or to the end of
+// what was asked for when there are no more.
+type FramePage struct {
+	Frames []Frame
+	// Missing are the seqs in the range that are not kept, in the page's order:
+	// cut by retention, or lost with the power. Of the frames of one turn those
+	// are told that may have been the turn's.
+	Missing []Gap
+	HasMore bool
+	Last    int64 // seq of the life's newest frame
+}
+
+// WithGaps returns the page's frames with an unnumbered gap frame in the place
+// of those that are missing. descending is how the page was asked for.
+func (p FramePage) WithGaps(descending bool) []Frame {
+	if len(p.Missing) == 0 {
+		return p.Frames
+	}
+	all := make([]Frame, 0, len(p.Frames)+len(p.Missing))
+	rest := p.Frames
+	for _, gap := range p.Missing {
+		n := 0
+		for n < len(rest) && (rest[n].Seq < gap.From) != descending {
+			n++
+		}
+		all = append(append(all, rest[:n]...), Frame{Body: gap})
+		rest = rest[n:]
+	}
+	return append(all, rest...)
+}
+
+// TurnQuery asks for a page of turns.
+type TurnQuery struct {
+	Limit  int
+	Cursor string
+}
+
+// TurnPage is one page of turns.
+type TurnPage struct {
+	Turns      []Turn
+	NextCursor string
+}
+
+// Claim is what is known of a request id.
+type Claim struct {
+	Fingerprint [32]byte
+	Life        Incarnation
+	TurnID      TurnID // "" for a request other than a prompt
+	// Tombstone says that the claim's life was deleted.
+	Tombstone bool
+}
+
+// BusyTurn is a turn that is not terminal, with what is needed to carry it on.
+type BusyTurn struct {
+	Turn    Turn
+	Session Session
+}

@@ -1,0 +1,179 @@
+package sessions
+
+import "context"
+
+// Store keeps sessions. It is the port between the host and a database;
+// persistence/storetest is its executable contract.
+//
+// Every method is safe for concurrent use. Every write is atomic: all of it is
+// stored or none. When a write returns nil it is durable in the sense the store
+// was opened with (by default it survives power loss). Errors are *Error with a
+// Code; a driver's text appears only as the Cause. Any method may answer
+// STORE_UNAVAILABLE, which means that nothing was changed as far as the caller
+// will ever see, except where ErrOutcomeUnknown says otherwise.
+//
+// A context bounds how long a caller waits, not what is written: when it ends
+// while a write is under way, the method returns ErrOutcomeUnknown and the
+// write may still land. Retrying the same command resolves it, as every command
+// is either idempotent or fenced.
+//
+// What is returned belongs to the caller. What is passed in is not kept or
+// changed.
+type Store interface {
+	SessionWriter
+	TurnWriter
+	SessionReader
+	TurnReader
+	HostStore
+}
+
+// ErrNoSession is the answer to an address that no session has, whatever the
+// operation and whoever might have a session there.
+var ErrNoSession = Errorf(CodeSessionNotFound, "No session has this address; create it first or check the id.")
+
+// ErrFenced refuses a write of a dead incarnation or an older epoch. Nothing of
+// the write is stored.
+var ErrFenced = Errorf(CodeConflict, "The write belongs to a life or activation of the session that is over.")
+
+// ErrTurnEnded refuses a write to a turn that is already terminal.
+var ErrTurnEnded = Errorf(CodeConflict, "The turn has already ended.")
+
+// ErrOutcomeUnknown is returned when the caller stopped waiting for a write
+// that may still land.
+var ErrOutcomeUnknown = Errorf(CodeStoreUnavailable, "The write was not confirmed in time; ask again with the same request id.")
+
+// SessionWriter makes, changes and removes sessions.
+type SessionWriter interface {
+	// CreateSession stores a new session, or returns the stored one unchanged
+	// with Created false when its id or key exists already. An id and a key of
+	// two different sessions are CONFLICT. A claimed request id of another
+	// request is REQUEST_CONFLICT.
+	CreateSession(ctx context.Context, c CreateSession) (CreatedSession, error)
+
+	// SetState stores or removes one named value of a session, whatever the
+	// session is doing, and returns the value's new version. CONFLICT with
+	// details.version when IfVersion is another, SESSION_CLOSED when closed,
+	// SESSION_NOT_FOUND when there is none.
+	SetState(ctx context.Context, c SetState) (version int64, err error)
+
+	// UpdateSession changes title and labels, whatever the session's state.
+	// SESSION_NOT_FOUND when there is none.
+	UpdateSession(ctx context.Context, c UpdateSession) (Session, error)
+
+	// SeedSession appends a transcript, creating the session when its address
+	// (a key, or an id not in use) has none. AGENT_BUSY while a turn is not
+	// terminal, SESSION_CLOSED when closed, SESSION_DAMAGED when damaged. A
+	// repeat of a claimed request id appends nothing and returns the session with
+	// Appended as stored. Fingerprint conflicts as in AcceptTurn.
+	SeedSession(ctx context.Context, c SeedSession) (SeededSession, error)
+
+	// CloseSession closes a session that has no active turn (AGENT_BUSY if it
+	// has), raises its epoch and stores the frame session_closed. A session that
+	// is closed already is returned unchanged, without frames. SESSION_NOT_FOUND
+	// when there is none.
+	CloseSession(ctx context.Context, c CloseSession) (ClosedSession, error)
+
+	// DeleteSession hides and fences the session in one transaction: from its
+	// return on, no read finds it and every write of its life is ErrFenced. Its
+	// rows are removed before it returns, in transactions of bounded size.
+	// No session: Receipt nil and no error. Busy with RejectIfBusy: CONFLICT,
+	// and nothing changed.
+	//
+	// hidden, when not nil, is called once after the first transaction, before
+	// rows are removed, with the life that ended.
+	DeleteSession(ctx context.Context, c DeleteSession, hidden func(Fence)) (*Receipt, error)
+
+	// ClearOwner does the same to every session of the owner, and raises the
+	// owner's generation, so that a session made under an older one is refused.
+	// hidden is called once after the first transaction: every life of the owner
+	// up to the one it gets is over.
+	ClearOwner(ctx context.Context, c ClearOwner, hidden func(upTo Incarnation)) (Receipt, error)
+}
+
+// TurnWriter accepts and carries on turns.
+type TurnWriter interface {
+	// AcceptTurn runs the checks of a prompt in the contract's order (duplicate,
+	// address, busy, admission), and stores claim, turn, user message and the
+	// frames accepted, started and message in one transaction. With a key that
+	// has no session it creates the session in the same transaction.
+	//
+	// A duplicate is no error: Duplicate is set, Turn is the stored one, and
+	// nothing is written. Codes: REQUEST_CONFLICT (the id names another
+	// request), SESSION_DELETED (it names a request of a deleted life),
+	// SESSION_NOT_FOUND, the command's Refusal, SESSION_CLOSED,
+	// SESSION_DAMAGED, AGENT_BUSY, OVERLOADED (not Admitted), ErrFenced (the
+	// command's Fence or Generation is over). None of them consumes the request id.
+	//
+	// With Retry set, the turn takes up the session's last turn, which must have
+	// failed, been cancelled or been interrupted: CONFLICT otherwise. No user
+	// message is appended; User is nil.
+	AcceptTurn(ctx context.Context, c AcceptTurn) (AcceptedTurn, error)
+
+	// CommitTurn appends to a turn what it has produced, and ends it when End is
+	// set: messages, frames, state, usage, and the statuses of turn and session
+	// in one transaction. Message seqs must continue the session's exactly.
+	// ErrFenced and ErrTurnEnded refuse the whole of it.
+	CommitTurn(ctx context.Context, c CommitTurn) (CommittedTurn, error)
+}
+
+// SessionReader answers questions about sessions. Reads see every write that
+// returned before they began.
+type SessionReader interface {
+	// Resolve says what an address means now; an address without a session is
+	// no error. It reads no body and costs one index look-up.
+	Resolve(ctx context.Context, owner Owner, at Address) (Resolution, error)
+	// Over reports whether a life was a session once and is one no more.
+	Over(ctx context.Context, life Incarnation) (bool, error)
+	// Session returns the session at the address, else SESSION_NOT_FOUND.
+	Session(ctx context.Context, owner Owner, at Address) (Session, error)
+	// Sessions returns one page of the owner's sessions, newest activity first,
+	// ties by id descending. INVALID_REQUEST for a cursor of another filter.
+	Sessions(ctx context.Context, q SessionQuery) (SessionPage, error)
+	// Messages returns messages of a life; SESSION_DAMAGED when a body fails its
+	// checksum, SESSION_NOT_FOUND when the life is over.
+	Messages(ctx context.Context, life Incarnation, q MessageQuery) (MessagePage, error)
+	// Frames returns kept frames of a life, and tells which are missing, with
+	// errors as Messages. Of a turn that is terminal the last frame is always kept
+	// unless retention has cut it.
+	Frames(ctx context.Context, life Incarnation, q FrameQuery) (FramePage, error)
+	// State returns the named value, or all when name is "". Missing: empty map.
+	State(ctx context.Context, life Incarnation, name string) (map[string]StateValue, error)
+}
+
+// TurnReader answers questions about turns and claims.
+type TurnReader interface {
+	// Turns returns one page of a life's turns, newest first.
+	Turns(ctx context.Context, life Incarnation, q TurnQuery) (TurnPage, error)
+	// Turn returns the turn of a life, else NOT_FOUND.
+	Turn(ctx context.Context, life Incarnation, id TurnID) (Turn, error)
+	// TurnByRequest returns the latest turn of a life that a request id names,
+	// else NOT_FOUND.
+	TurnByRequest(ctx context.Context, life Incarnation, id RequestID) (Turn, error)
+	// Claim returns the live claim or claim tombstone of a request id.
+	Claim(ctx context.Context, owner Owner, id RequestID, now Time) (Claim, bool, error)
+	// BusyTurns returns every turn of the store that is not terminal, by index.
+	BusyTurns(ctx context.Context) ([]BusyTurn, error)
+}
+
+// HostStore is what the host needs of its store as a whole.
+type HostStore interface {
+	// ClosedCleanly reports whether the store was closed, not left, by the last
+	// process that had it; true for a new store.
+	ClosedCleanly() bool
+	// Describe names the store without secrets, such as "sqlite:agenthost.db".
+	Describe() StoreInfo
+	// CheckWritable does a small durable write; nil means the store is well.
+	CheckWritable(ctx context.Context) error
+	// Sweep removes what has expired by now (claims, tombstones) and what a
+	// delete cut short by a crash has left. It works in bounded transactions.
+	Sweep(ctx context.Context, now Time) error
+	// Close waits for writes under way and releases the store. Later calls of
+	// any method answer STORE_UNAVAILABLE; a second Close does nothing.
+	Close() error
+}
+
+// StoreInfo describes a store to people.
+type StoreInfo struct {
+	Name       string // such as "sqlite:agenthost.db"
+	Durability string // "power" or "process"
+}
