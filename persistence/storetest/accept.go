@@ -1,0 +1,135 @@
+package storetest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"agenthost/sessions"
+)
+
+func testAccept(t *testing.T, f Factory) {
+	t.Run("a prompt to a session starts its turn", func(t *testing.T) { acceptStarts(t, f) })
+	t.Run("a key without a session creates it", func(t *testing.T) {
+		w := newWorld(t, f)
+		c := w.prompt(byKey("doc", "writer"), "question")
+		a := w.accept(c)
+		require.Equal(t, c.NewID, a.Session.ID)
+		require.Equal(t, sessions.Key{Target: "doc", Profile: "writer"}, a.Session.Key())
+		require.Equal(t, a.Session, w.get(byKey("doc", "writer")))
+	})
+	t.Run("each activation raises the epoch and a named one keeps it", func(t *testing.T) {
+		w := newWorld(t, f)
+		s := w.session()
+		a, _ := w.turn(addressOf(s), "one", "1")
+		require.Greater(t, a.Session.Fence.Epoch, s.Fence.Epoch)
+		c := w.prompt(addressOf(s), "two")
+		c.Fence = a.Session.Fence
+		b := w.accept(c)
+		require.Equal(t, a.Session.Fence, b.Session.Fence)
+	})
+	t.Run("the first of several reasons is the answer", func(t *testing.T) { acceptOrder(t, f) })
+	t.Run("a refusal stores nothing and leaves the request id free", func(t *testing.T) { acceptLeavesNothing(t, f) })
+	t.Run("the preview is of the first user message", func(t *testing.T) {
+		w := newWorld(t, f)
+		s := w.session()
+		long := strings.Repeat("é☂", 200)
+		a, _ := w.turn(addressOf(s), long, "reply")
+		require.Equal(t, sessions.Preview(sessions.Text(long)), a.Session.Preview)
+		b, _ := w.turn(addressOf(s), "second", "reply")
+		require.Equal(t, a.Session.Preview, b.Session.Preview)
+	})
+}
+
+func acceptStarts(t *testing.T, f Factory) {
+	w := newWorld(t, f)
+	s := w.session()
+	w.now += minute
+	c := w.prompt(addressOf(s), "question")
+	a := w.accept(c)
+	life := s.Fence.Incarnation
+
+	user := sessions.Message{Seq: 1, Role: sessions.RoleUser, Content: c.Content, TurnID: c.TurnID, CreatedAt: w.now}
+	require.Equal(t, &user, a.User)
+	require.Equal(t, []sessions.Message{user}, w.history(life))
+	require.Equal(t, sessions.Turn{TurnID: c.TurnID, RequestID: c.Request.ID, Status: sessions.TurnIsRunning,
+		CreatedAt: w.now, StartedAt: w.now, Limits: c.Limits, FirstFrame: 1, UserSeq: 1}, a.Turn)
+
+	require.Equal(t, sessions.StatusRunning, a.Session.Status)
+	require.Equal(t, &sessions.ActiveTurn{TurnID: c.TurnID, RequestID: c.Request.ID, Status: sessions.TurnIsRunning, StartedAt: w.now},
+		a.Session.ActiveTurn)
+	require.EqualValues(t, 1, a.Session.MessageCount)
+	require.EqualValues(t, 3, a.Session.LastFrame)
+	require.EqualValues(t, 0, a.Session.TurnCount, "a turn counts when it has ended")
+	require.Equal(t, "question", a.Session.Preview)
+	require.Equal(t, w.now, a.Session.LastActiveAt)
+	require.Equal(t, a.Session, w.get(addressOf(s)))
+
+	bodies := []sessions.FrameBody{sessions.Accepted{}, sessions.Started{}, sessions.MessageAppended{Message: user}}
+	require.Len(t, a.Frames, len(bodies))
+	for i, frame := range a.Frames {
+		seq := int64(i + 1)
+		require.Equal(t, sessions.Frame{Seq: seq, Cursor: sessions.CursorAt(life, seq), TurnID: c.TurnID,
+			RequestID: c.Request.ID, At: w.now, Body: bodies[i]}, frame)
+	}
+	require.Equal(t, a.Frames, w.frames(life))
+}
+
+// acceptOrder gives a prompt ever fewer reasons to be refused, from the last
+// check to none, and expects the earliest reason that is left.
+func acceptOrder(t *testing.T, f Factory) {
+	w := newWorld(t, f)
+	s := w.session()
+	known, _ := w.turn(addressOf(s), "known", "reply")
+	busy := w.accept(w.prompt(addressOf(s), "busy"))
+
+	c := w.prompt(byID("nobody"), "question")
+	c.Request.ID = known.Turn.RequestID
+	c.Refusal = sessions.Errorf(sessions.CodeUnknownProfile, "No such profile.")
+	c.Fence = sessions.Fence{Incarnation: s.Fence.Incarnation, Epoch: busy.Session.Fence.Epoch + 1}
+	c.Admitted = false
+	reasons := []struct {
+		code   sessions.Code
+		remove func()
+	}{
+		{sessions.CodeRequestConflict, func() { c.Request.ID = "fresh" }},
+		{sessions.CodeSessionNotFound, func() { c.At = addressOf(s) }},
+		{sessions.CodeUnknownProfile, func() { c.Refusal = nil }},
+		{sessions.CodeAgentBusy, func() { w.end(busy, sessions.TurnIsCancelled, nil) }},
+		{sessions.CodeConflict, func() { c.Fence = busy.Session.Fence }},
+		{sessions.CodeOverloaded, func() { c.Admitted = true }},
+	}
+	for _, reason := range reasons {
+		_, err := w.store.AcceptTurn(t.Context(), c)
+		requireCode(t, reason.code, err)
+		if reason.code == sessions.CodeConflict {
+			require.ErrorIs(t, err, sessions.ErrFenced)
+		}
+		reason.remove()
+	}
+	w.accept(c)
+}
+
+func acceptLeavesNothing(t *testing.T, f Factory) {
+	w := newWorld(t, f)
+	key := byKey("doc", "writer")
+	c := w.prompt(key, "question")
+	c.Admitted = false
+	_, err := w.store.AcceptTurn(t.Context(), c)
+	requireCode(t, sessions.CodeOverloaded, err)
+	_, err = w.store.Session(t.Context(), owner, key)
+	requireCode(t, sessions.CodeSessionNotFound, err)
+	_, found, err := w.store.Claim(t.Context(), owner, c.Request.ID, w.now)
+	require.NoError(t, err)
+	require.False(t, found)
+
+	c.Admitted = true
+	a := w.accept(c)
+	refused := w.prompt(key, "meanwhile")
+	_, err = w.store.AcceptTurn(t.Context(), refused)
+	requireCode(t, sessions.CodeAgentBusy, err)
+	require.Equal(t, a.Session, w.get(key))
+	w.commit(w.answer(a, "reply"))
+	w.accept(refused)
+}

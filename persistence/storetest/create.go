@@ -1,0 +1,106 @@
+package storetest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"agenthost/sessions"
+)
+
+func testCreate(t *testing.T, f Factory) {
+	t.Run("a new session is empty and can be found", func(t *testing.T) {
+		w := newWorld(t, f)
+		s := w.create(sessions.CreateSession{At: sessions.Address{ID: "a", Key: sessions.Key{Target: "doc", Profile: "writer"}},
+			Title: "A title", Labels: map[string]string{"team": "blue"}})
+		require.Positive(t, s.Fence.Incarnation)
+		want := sessions.Session{ID: "a", Owner: owner, TargetKey: "doc", ProfileKey: "writer", Status: sessions.StatusCreated,
+			Title: "A title", Labels: map[string]string{"team": "blue"}, Pending: []sessions.Pending{},
+			CreatedAt: noon, LastActiveAt: noon, Fence: s.Fence}
+		require.Equal(t, want, s)
+		require.Equal(t, want, w.get(byID("a")))
+		require.Equal(t, want, w.get(byKey("doc", "writer")))
+	})
+	t.Run("lists that are empty are not nil", func(t *testing.T) {
+		s := newWorld(t, f).session()
+		require.NotNil(t, s.Labels)
+		require.NotNil(t, s.Pending)
+	})
+	t.Run("without id the new id is used", func(t *testing.T) {
+		w := newWorld(t, f)
+		s := w.create(sessions.CreateSession{At: byKey("doc", "writer")})
+		require.NotEmpty(t, s.ID)
+		require.Equal(t, s, w.get(byID(s.ID)))
+	})
+	t.Run("a stored one is returned unchanged", func(t *testing.T) {
+		w := newWorld(t, f)
+		s := w.create(sessions.CreateSession{At: sessions.Address{ID: "a", Key: sessions.Key{Target: "doc", Profile: "writer"}}, Title: "first"})
+		w.now += minute
+		for _, at := range []sessions.Address{byID("a"), byKey("doc", "writer"), {ID: "a", Key: sessions.Key{Target: "doc", Profile: "writer"}}} {
+			got, err := w.store.CreateSession(t.Context(), sessions.CreateSession{Owner: owner, At: at, NewID: "other", Title: "second", Now: w.now})
+			require.NoError(t, err)
+			require.Equal(t, sessions.CreatedSession{Session: s}, got)
+		}
+	})
+	t.Run("another profile is another session", func(t *testing.T) {
+		w := newWorld(t, f)
+		a := w.create(sessions.CreateSession{At: byKey("doc", "writer")})
+		b := w.create(sessions.CreateSession{At: byKey("doc", "reader")})
+		require.NotEqual(t, a.ID, b.ID)
+	})
+	t.Run("an id and a key of two sessions conflict", func(t *testing.T) {
+		w := newWorld(t, f)
+		w.create(sessions.CreateSession{At: byID("a"), Profile: "p"})
+		w.create(sessions.CreateSession{At: byKey("doc", "writer")})
+		_, err := w.store.CreateSession(t.Context(), sessions.CreateSession{Owner: owner, NewID: "n", Now: w.now,
+			At: sessions.Address{ID: "a", Key: sessions.Key{Target: "doc", Profile: "writer"}}})
+		requireCode(t, sessions.CodeConflict, err)
+		page, err := w.store.Sessions(t.Context(), sessions.SessionQuery{Owner: owner})
+		require.NoError(t, err)
+		require.Len(t, page.Sessions, 2)
+	})
+	t.Run("owners do not see each other", func(t *testing.T) {
+		w := newWorld(t, f)
+		a := w.create(sessions.CreateSession{At: byID("same")})
+		b := w.create(sessions.CreateSession{Owner: "other", At: byID("same")})
+		require.NotEqual(t, a.Fence.Incarnation, b.Fence.Incarnation)
+		require.Equal(t, a, w.get(byID("same")))
+		_, err := w.store.Session(t.Context(), "third", byID("same"))
+		requireCode(t, sessions.CodeSessionNotFound, err)
+	})
+	t.Run("a parent must exist", func(t *testing.T) {
+		w := newWorld(t, f)
+		c := sessions.CreateSession{Owner: owner, NewID: "n", ParentID: "nobody", ParentLocation: sessions.Local, Now: w.now}
+		_, err := w.store.CreateSession(t.Context(), c)
+		requireCode(t, sessions.CodeSessionNotFound, err)
+		parent := w.session()
+		child := w.create(sessions.CreateSession{ParentID: parent.ID, ParentLocation: sessions.Remote})
+		require.Equal(t, parent.ID, child.ParentID)
+		require.Equal(t, sessions.Remote, child.ParentLocation)
+	})
+	t.Run("a request id names one create", func(t *testing.T) { createByRequest(t, f) })
+}
+
+func createByRequest(t *testing.T, f Factory) {
+	w := newWorld(t, f)
+	c := sessions.CreateSession{Owner: owner, NewID: "n1", Now: w.now,
+		Request: &sessions.Request{ID: "r", Fingerprint: fingerprint("create"), TTLMs: ttl}}
+	first, err := w.store.CreateSession(t.Context(), c)
+	require.NoError(t, err)
+	require.True(t, first.Created)
+
+	c.NewID = "n2"
+	again, err := w.store.CreateSession(t.Context(), c)
+	require.NoError(t, err)
+	require.Equal(t, sessions.CreatedSession{Session: first.Session}, again)
+
+	other := c
+	other.Request = &sessions.Request{ID: "r", Fingerprint: fingerprint("another create"), TTLMs: ttl}
+	_, err = w.store.CreateSession(t.Context(), other)
+	requireCode(t, sessions.CodeRequestConflict, err)
+
+	other.Now = w.now + ttl
+	fresh, err := w.store.CreateSession(t.Context(), other)
+	require.NoError(t, err)
+	require.True(t, fresh.Created, "the claim has expired")
+}

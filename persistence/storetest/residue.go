@@ -1,0 +1,103 @@
+package storetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"agenthost/sessions"
+)
+
+// testResidue looks at every row of every table, whatever tables there are.
+func testResidue(t *testing.T, f Factory) {
+	if f.Rows == nil {
+		t.Skip("this store does not show its rows")
+	}
+	t.Run("case-28: rows before a session and after its delete are the same", func(t *testing.T) {
+		w := newWorld(t, f)
+		// What an owner leaves for good is there beforehand.
+		w.turn(byKey("first", "writer"), "question", "reply")
+		before := w.census()
+		s := w.busyLife("marked")
+		require.NotEmpty(t, w.rowsWith("marked"))
+		require.NotEmpty(t, w.rowsWith(lifeMark(s)))
+		receipt := w.remove(addressOf(s))
+		require.Equal(t, before, w.census())
+		require.Empty(t, w.rowsWith("marked"))
+		require.Empty(t, w.rowsWith(lifeMark(s)))
+		require.EqualValues(t, 1, receipt.Rows["sub_session_refs"], "the parent's record of it")
+	})
+	t.Run("a long session goes in many pieces, other writes between them", func(t *testing.T) {
+		w := newWorld(t, f)
+		w.turn(byKey("first", "writer"), "question", "reply")
+		before := w.census()
+		s := w.session()
+		const messages = 3000
+		c := w.seed(addressOf(s))
+		c.State = nil
+		c.Messages = nil
+		for range messages {
+			c.Messages = append(c.Messages, sessions.Message{Role: sessions.RoleUser, Content: sessions.Text("marked")})
+		}
+		_, err := w.store.SeedSession(t.Context(), c)
+		require.NoError(t, err)
+		receipt := w.remove(addressOf(s))
+		require.EqualValues(t, messages, receipt.Rows["session_messages"])
+		require.Equal(t, before, w.census())
+	})
+}
+
+// busyLife makes a session that has rows of every kind, all marked, and is in
+// the middle of a turn.
+func (w *world) busyLife(mark string) sessions.Session {
+	parent := w.get(byKey("first", "writer"))
+	s := w.create(sessions.CreateSession{At: sessions.Address{ID: sessions.SessionID(mark), Key: sessions.Key{Target: mark, Profile: mark}},
+		Title: mark, Labels: map[string]string{mark: mark}, ParentID: parent.ID, ParentLocation: sessions.Local,
+		Request: &sessions.Request{ID: sessions.RequestID(mark + "-create"), Fingerprint: fingerprint(mark), TTLMs: ttl}})
+	for i := range 3 {
+		c := w.prompt(addressOf(s), mark)
+		c.Request.ID = sessions.RequestID(fmt.Sprintf("%s-request-%d", mark, i))
+		c.TurnID = sessions.TurnID(fmt.Sprintf("%s-turn-%d", mark, i))
+		a := w.accept(c)
+		step := w.answer(a, mark)
+		step.State = map[string]json.RawMessage{mark: json.RawMessage(`"` + mark + `"`)}
+		step.Frames = append(step.Frames, sessions.TextPart{Text: mark})
+		if i == 2 {
+			step.End = nil
+		}
+		w.commit(step)
+	}
+	return s
+}
+
+// census counts rows by table, tombstones aside, and files.
+func (w *world) census() map[string]int {
+	counts := map[string]int{}
+	for table, rows := range w.f.Rows(w.t, w.store) {
+		if !strings.Contains(table, "tombstone") {
+			counts[table] = len(rows)
+		}
+	}
+	if w.f.Files != nil {
+		counts["files"] = len(w.f.Files(w.t, w.store))
+	}
+	return counts
+}
+
+// rowsWith returns the rows that hold a text, tombstones aside.
+func (w *world) rowsWith(text string) (found []string) {
+	for table, rows := range w.f.Rows(w.t, w.store) {
+		for _, row := range rows {
+			if !strings.Contains(table, "tombstone") && strings.Contains(row, text) {
+				found = append(found, table+": "+row)
+			}
+		}
+	}
+	return found
+}
+
+// lifeMark is how a row that names a life is written by Factory.Rows.
+func lifeMark(s sessions.Session) string { return fmt.Sprintf("sid=%d;", s.Fence.Incarnation) }
