@@ -1,0 +1,139 @@
+package openaitest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Reply is the answer to one request: an event stream, or with a Status a
+// plain response.
+type Reply struct {
+	Status int // 0 for a stream
+	Header http.Header
+	Body   string // with a Status
+	Pieces []Piece
+	End    End
+	OnGone func() // called when the client left before the reply was over
+}
+
+// Piece is some bytes of a stream, sent at once; events may be split anywhere.
+type Piece struct {
+	After time.Duration   // passes before
+	Gate  <-chan struct{} // must be closed before; nil is open
+	Data  string
+}
+
+// End says how a stream ends once its pieces are sent.
+type End int
+
+// The ends of a stream.
+const (
+	Complete End = iota // in order
+	Cut                 // the connection breaks
+	Hang                // not before the client leaves
+)
+
+func (r Reply) gone() {
+	if r.OnGone != nil {
+		r.OnGone()
+	}
+}
+
+// Call is a tool call of a reply.
+type Call struct {
+	ID, Name, Args string
+}
+
+// Done is the event that ends a stream.
+const Done = "data: [DONE]\n\n"
+
+// Event is an event of a stream with the given JSON.
+func Event(data string) string { return "data: " + data + "\n\n" }
+
+// Chunk is the event of a chunk whose first choice has delta, a JSON object,
+// and the finish reason, if there is one.
+func Chunk(delta, finish string) string {
+	reason := "null"
+	if finish != "" {
+		reason = quote(finish)
+	}
+	return Event(fmt.Sprintf(`{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","system_fingerprint":"f",`+
+		`"choices":[{"index":0,"delta":%s,"logprobs":null,"finish_reason":%s}],"usage":null}`, delta, reason))
+}
+
+// Delta is the event of some text.
+func Delta(text string) string { return Chunk(`{"content":`+quote(text)+`}`, "") }
+
+// Usage is the event that reports consumption.
+func Usage(input, output, cached int) string {
+	return Event(fmt.Sprintf(`{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","choices":[],`+
+		`"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,"prompt_tokens_details":{"cached_tokens":%d}}}`,
+		input, output, input+output, cached))
+}
+
+// Stream is a reply of the given events, one piece each, and nothing else.
+func Stream(events ...string) Reply {
+	var r Reply
+	for _, e := range events {
+		r.Pieces = append(r.Pieces, Piece{Data: e})
+	}
+	return r
+}
+
+// Text is a whole answer of text in the given deltas.
+func Text(deltas ...string) Reply {
+	events := []string{Chunk(`{"role":"assistant","content":"","refusal":null}`, "")}
+	for _, d := range deltas {
+		events = append(events, Delta(d))
+	}
+	return Stream(append(events, Chunk("{}", "stop"), Usage(10, len(deltas), 0), Done)...)
+}
+
+// Calls is a whole answer that makes tool calls, their arguments in pieces
+// that take turns.
+func Calls(calls ...Call) Reply {
+	events := []string{Chunk(`{"role":"assistant","content":null}`, "")}
+	for i, c := range calls {
+		events = append(events, Chunk(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":%s,"type":"function","function":{"name":%s,"arguments":""}}]}`,
+			i, quote(c.ID), quote(c.Name)), ""))
+	}
+	for half := range 2 {
+		for i, c := range calls {
+			args := []string{c.Args[:len(c.Args)/2], c.Args[len(c.Args)/2:]}[half]
+			events = append(events, Chunk(fmt.Sprintf(`{"tool_calls":[{"index":%d,"function":{"arguments":%s}}]}`, i, quote(args)), ""))
+		}
+	}
+	return Stream(append(events, Chunk("{}", "tool_calls"), Usage(10, len(calls), 0), Done)...)
+}
+
+// Failure is a plain response with an error in the provider's own form.
+func Failure(status int, message string) Reply {
+	return Reply{
+		Status: status,
+		Header: http.Header{"Content-Type": {"application/json"}},
+		Body:   fmt.Sprintf(`{"error":{"message":%s,"type":"some_error","param":null,"code":null}}`, quote(message)),
+	}
+}
+
+// With returns r with one more header.
+func (r Reply) With(name, value string) Reply {
+	header := r.Header.Clone()
+	if header == nil {
+		header = http.Header{}
+	}
+	header.Set(name, value)
+	r.Header = header
+	return r
+}
+
+// quote writes s as a JSON string.
+func quote(s string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s)
+	return strings.TrimSuffix(b.String(), "\n")
+}

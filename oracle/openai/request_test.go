@@ -1,0 +1,145 @@
+package openai_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"agenthost/oracle"
+	"agenthost/oracle/openai"
+	"agenthost/oracle/openai/openaitest"
+	"agenthost/sessions"
+)
+
+// full is a request with everything a history can hold.
+func full() oracle.Request {
+	return oracle.Request{
+		System: "Be <kind> & brief.",
+		Messages: []sessions.Message{
+			{Role: sessions.RoleSystem, Content: sessions.Text("The user is Ada.")},
+			{Role: sessions.RoleUser, Content: []sessions.Content{
+				{Type: sessions.ContentText, Text: "What is this?"},
+				{Type: sessions.ContentText},
+				{Type: sessions.ContentImage, MediaType: "image/png", Data: "aGk="},
+				{Type: sessions.ContentImage, URL: "https://example.com/a.png"},
+				{Type: sessions.ContentJSON, Value: json.RawMessage(`{"a": 1}`)},
+			}},
+			{Role: sessions.RoleAssistant, Content: sessions.Text("Let me see."), ToolCalls: []sessions.ToolCall{
+				{ID: "c1", Path: "/builtin/time", Args: json.RawMessage(`{"zone": "UTC"}`)},
+				{ID: sessions.CallID(strings.Repeat("long", 20)), Path: "/mcp/files/read.it"},
+			}},
+			{Role: sessions.RoleTool, ToolCallID: "c1", Content: []sessions.Content{{Type: sessions.ContentJSON, Value: json.RawMessage(`{"now":1}`)}}},
+			{Role: sessions.RoleTool, ToolCallID: sessions.CallID(strings.Repeat("long", 20)), Error: &sessions.ErrorInfo{Code: sessions.CodeToolInvokeFailed, Message: "It broke."}},
+			{Role: sessions.RoleAssistant, Content: sessions.Text("half an ans"), Interrupted: true},
+			{Role: sessions.RoleUser, Content: []sessions.Content{{Type: sessions.ContentJSON, Value: json.RawMessage(`[1]`)}}},
+			{Role: sessions.RoleAssistant},
+			{Role: sessions.RoleUser},
+		},
+		Tools: []oracle.Tool{
+			{Path: "/builtin/time", Name: "builtin__time", Description: "Tells the time.",
+				Schema: json.RawMessage(`{"type":"object","properties":{"zone":{"type":"string","maxLength":9007199254740993}},"required":["zone"]}`)},
+			{Path: "/x", Name: "x"},
+			{Path: "/y", Name: "y", Schema: json.RawMessage(`{"type":"object"}`)},
+		},
+		Limits: oracle.Limits{MaxOutputTokens: 99},
+	}
+}
+
+func TestRequestHasTheFormOfTheAPI(t *testing.T) {
+	server := openaitest.New(t, openaitest.Text("ok"))
+	warm := 0.5
+	o := configured(t, server, func(c *openai.Config) { c.Temperature = &warm })
+	require.NoError(t, infer(t.Context(), o, full()).err)
+	body := server.Requests()[0].Body
+	require.JSONEq(t, `{
+		"model": "m", "temperature": 0.5, "max_completion_tokens": 99, "stream": true, "stream_options": {"include_usage": true},
+		"messages": [
+			{"role": "system", "content": "Be <kind> & brief."},
+			{"role": "system", "content": "The user is Ada."},
+			{"role": "user", "content": [
+				{"type": "text", "text": "What is this?"},
+				{"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}},
+				{"type": "image_url", "image_url": {"url": "https://example.com/a.png"}},
+				{"type": "text", "text": "{\"a\": 1}"}]},
+			{"role": "assistant", "content": "Let me see.", "tool_calls": [
+				{"id": "c1", "type": "function", "function": {"name": "builtin__time", "arguments": "{\"zone\": \"UTC\"}"}},
+				{"id": "call_5aa1dce72836fe4d935f7142ab1bc392", "type": "function", "function": {"name": "mcp__files__read_it_389045f0", "arguments": "{}"}}]},
+			{"role": "tool", "tool_call_id": "c1", "content": "{\"now\":1}"},
+			{"role": "tool", "tool_call_id": "call_5aa1dce72836fe4d935f7142ab1bc392", "content": "Error TOOL_INVOKE_FAILED: It broke."},
+			{"role": "assistant", "content": "half an ans"},
+			{"role": "user", "content": "[1]"},
+			{"role": "assistant", "content": ""},
+			{"role": "user", "content": ""}],
+		"tools": [
+			{"type": "function", "function": {"name": "builtin__time", "description": "Tells the time.", "parameters":
+				{"type": "object", "properties": {"zone": {"type": "string", "maxLength": 9007199254740993}}, "required": ["zone"]}}},
+			{"type": "function", "function": {"name": "x", "parameters": {"type": "object", "properties": {}}}},
+			{"type": "function", "function": {"name": "y", "parameters": {"type": "object", "properties": {}}}}]
+	}`, string(body))
+	require.Contains(t, string(body), "9007199254740993", "numbers of a schema keep their digits")
+}
+
+func TestTheSameHistoryMakesTheSameBytes(t *testing.T) {
+	server := openaitest.NewFunc(t, func(openaitest.Request) openaitest.Reply { return openaitest.Text("ok") })
+	first, second := configured(t, server, nil), configured(t, server, nil)
+	r := full()
+	for range 5 {
+		require.NoError(t, infer(t.Context(), first, r).err)
+		require.NoError(t, infer(t.Context(), second, full()).err)
+	}
+	longer := full()
+	longer.Messages = append(longer.Messages, sessions.Message{Role: sessions.RoleUser, Content: sessions.Text("more")})
+	require.NoError(t, infer(t.Context(), first, longer).err)
+	requests := server.Requests()
+	for _, request := range requests[:10] {
+		require.Equal(t, string(requests[0].Body), string(request.Body))
+	}
+	before, _, found := strings.Cut(string(requests[0].Body), `],"model"`)
+	require.True(t, found)
+	require.True(t, strings.HasPrefix(string(requests[10].Body), before), "a longer history begins with the bytes of the shorter")
+}
+
+func TestParallelCallsAndTheirResultsMakeAValidRequest(t *testing.T) {
+	server := openaitest.New(t, openaitest.Calls(
+		openaitest.Call{ID: "call_a", Name: "builtin__time", Args: `{"zone":"UTC"}`},
+		openaitest.Call{ID: "call_b", Name: "builtin__echo", Args: `{}`},
+	), openaitest.Text("It is noon."))
+	o := configured(t, server, nil)
+	r := hi()
+	a := infer(t.Context(), o, r)
+	require.NoError(t, a.err)
+	m := sessions.Message{Role: sessions.RoleAssistant}
+	for _, c := range a.calls {
+		path := "/" + strings.ReplaceAll(c.Function, "__", "/")
+		m.ToolCalls = append(m.ToolCalls, sessions.ToolCall{ID: c.ID, Path: path, Args: json.RawMessage(c.Args)})
+	}
+	r.Messages = append(r.Messages, m)
+	for _, c := range a.calls {
+		value := []sessions.Content{{Type: sessions.ContentJSON, Value: json.RawMessage(`{"ok":true}`)}}
+		r.Messages = append(r.Messages, sessions.Message{Role: sessions.RoleTool, ToolCallID: c.ID, Content: value})
+	}
+	a = infer(t.Context(), o, r)
+	require.NoError(t, a.err)
+	require.Equal(t, "It is noon.", a.text)
+
+	var body struct {
+		Messages []json.RawMessage `json:"messages"`
+	}
+	require.NoError(t, json.Unmarshal(server.Requests()[1].Body, &body))
+	require.Len(t, body.Messages, 4)
+	require.JSONEq(t, `{"role":"assistant","tool_calls":[
+		{"id":"call_a","type":"function","function":{"name":"builtin__time","arguments":"{\"zone\":\"UTC\"}"}},
+		{"id":"call_b","type":"function","function":{"name":"builtin__echo","arguments":"{}"}}]}`, string(body.Messages[1]))
+	require.JSONEq(t, `{"role":"tool","tool_call_id":"call_a","content":"{\"ok\":true}"}`, string(body.Messages[2]))
+	require.JSONEq(t, `{"role":"tool","tool_call_id":"call_b","content":"{\"ok\":true}"}`, string(body.Messages[3]))
+}
+
+func TestASchemaThatIsNoObjectFailsTheCall(t *testing.T) {
+	server := openaitest.New(t)
+	r := hi()
+	r.Tools = []oracle.Tool{{Path: "/x", Name: "x", Schema: json.RawMessage(`[]`)}}
+	requireFailure(t, infer(t.Context(), configured(t, server, nil), r), "")
+	require.Empty(t, server.Requests())
+}
