@@ -1,0 +1,86 @@
+package actors
+
+import (
+	"agenthost/sessions"
+)
+
+// The refusals of the tree, each worded once.
+
+func errStopping() *sessions.Error {
+	return sessions.Errorf(sessions.CodeHostStopping, "The host is shutting down; send the same request again after its restart.")
+}
+
+func errCutByStop(id sessions.TurnID) *sessions.Error {
+	return sessions.Errorf(sessions.CodeHostStopping,
+		"The host shut down while the turn ran; ask for the same request id after its restart.").With("turnId", id)
+}
+
+func errDeleted() *sessions.Error {
+	return sessions.Errorf(sessions.CodeSessionDeleted, "The session was deleted while the request was under way.")
+}
+
+func errClearing() *sessions.Error {
+	return sessions.Errorf(sessions.CodeConflict, "The owner's sessions are being cleared already; wait for that to end.")
+}
+
+func errOverloaded(limit string, max int64) *sessions.Error {
+	return sessions.Errorf(sessions.CodeOverloaded, "The host is at its limit of %d; send the same request again after a pause.", max).
+		With("limit", limit).With("max", max)
+}
+
+func errUnknownProfile(name string) *sessions.Error {
+	return sessions.Errorf(sessions.CodeUnknownProfile, "This host has no profile %q; see its configuration for those it has.", name)
+}
+
+func errRequestConflict(id sessions.RequestID) *sessions.Error {
+	return sessions.Errorf(sessions.CodeRequestConflict, "Request id %q was used for another request; use a new one.", id)
+}
+
+func errFault() *sessions.Error {
+	return sessions.Errorf(sessions.CodeInternal, "The host met a fault of its own while it handled the request; its log has the rest.")
+}
+
+func errCancelled(id sessions.TurnID) *sessions.Error {
+	return sessions.Errorf(sessions.CodeCancelled, "The turn was cancelled.").With("turnId", id)
+}
+
+func errRestarted() *sessions.Error {
+	return sessions.Errorf(sessions.CodeHostRestarted,
+		"The host stopped in the middle of a step that must not be repeated; prompt again or retry to go on.")
+}
+
+func errCrashLoop() *sessions.Error {
+	return sessions.Errorf(sessions.CodeCrashLoop,
+		"The host stopped uncleanly each of the %d times it took the turn up; it is not tried again.", maxAttempts)
+}
+
+func errTimeout(ms int64) *sessions.Error {
+	return sessions.Errorf(sessions.CodeAgentTimeout, "The turn ran longer than its limit of %d ms.", ms).
+		With("limit", "promptTimeoutMs").With("max", ms)
+}
+
+func errMaxIterations(max int) *sessions.Error {
+	return sessions.Errorf(sessions.CodeMaxIterations, "The turn made its %d model calls without coming to an answer.", max).
+		With("limit", "maxIterations").With("max", max)
+}
+
+func errScope(path string) *sessions.Error {
+	return sessions.Errorf(sessions.CodeToolScopeViolation, "The model called %s, which is outside the tools its profile allows.", path).
+		With("path", path)
+}
+
+func errTool(path, format string, args ...any) *sessions.Error {
+	return sessions.Errorf(sessions.CodeToolInvokeFailed, format, args...).With("path", path)
+}
+
+func errToolTooLarge(size int, limit int64) *sessions.Error {
+	return sessions.TooLarge("toolResultBytes", limit, "The tool's output of %d bytes is over the limit of %d.", size, limit)
+}
+
+func errNotRun(reason string) *sessions.Error {
+	return sessions.Errorf(sessions.CodeCancelled, "The call was not run: %s.", reason)
+}
+
+func errCutCall() *sessions.Error {
+	return sessions.Errorf(sessions.CodeCancelled, "The call was interrupted before it gave a result; it may have had effects.")
+}

@@ -1,0 +1,296 @@
+package actors
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"agenthost/actors/feed"
+	"agenthost/sessions"
+)
+
+// PID is the address of an actor.
+type PID = actor.PID
+
+// Messages to the root. Programs that are actor systems themselves send them to
+// System.Root; others use the methods of System, which also keep the edge's
+// admission. A message belongs to the tree once sent and is never changed
+// again. Every reply channel needs a capacity of 1, is sent to exactly once and
+// is never closed.
+type (
+	// Prompt asks a session for the execution of a prompt.
+	Prompt struct {
+		Owner   sessions.Owner
+		At      sessions.Address // by key, a missing session is created
+		Request sessions.Request // the claim: ID is required, TTLMs is set by the tree
+		Content []sessions.Content
+		// Retry, when not nil, takes up the session's last turn, which must have
+		// failed, been cancelled or been interrupted: the one named, or "" for
+		// whichever it is. Content is nil then.
+		Retry *sessions.TurnID
+		// MaxIterations and PromptTimeoutMs lower the profile's limits; 0 keeps them.
+		MaxIterations   int
+		PromptTimeoutMs int64
+		// Stream, if not nil, is attached to the session at the prompt's first
+		// frame, or at the first kept frame of the turn it is a duplicate of.
+		Stream *feed.Subscription
+		// Accepted, if not nil, hears once that the prompt is durable. It hears
+		// nothing when the prompt is refused.
+		Accepted chan<- PromptAccepted
+		Reply    chan<- PromptReply
+
+		arrival
+		edge *admission  // where the prompt was let in; nil when sent by message
+		left atomic.Bool // it has been let out
+	}
+
+	// Cancel ends the active turn of a session. RequestID "" means whichever it is.
+	Cancel struct {
+		Owner     sessions.Owner
+		At        sessions.Address
+		RequestID sessions.RequestID
+		Reply     chan<- CancelReply
+
+		arrival
+	}
+
+	// Close closes a session, cancelling its turn.
+	Close struct {
+		Owner  sessions.Owner
+		At     sessions.Address
+		Reason string
+		Reply  chan<- SessionReply
+
+		arrival
+	}
+
+	// Detach ends a session's turn as interrupted and leaves the session idle.
+	Detach struct {
+		Owner sessions.Owner
+		At    sessions.Address
+		Reply chan<- SessionReply
+
+		arrival
+	}
+
+	// Delete ends a session and removes everything of it.
+	Delete struct {
+		Owner        sessions.Owner
+		At           sessions.Address
+		RejectIfBusy bool
+		Grace        time.Duration // how long the answer waits for removal and actors; 0 means 5 s
+		Reply        chan<- DeleteReply
+
+		arrival
+	}
+
+	// ClearAll does so with every session of an owner.
+	ClearAll struct {
+		Owner sessions.Owner
+		Grace time.Duration
+		Reply chan<- DeleteReply
+	}
+)
+
+// Answers to messages of the root.
+type (
+	// PromptAccepted says that the prompt is durable, or that it repeats one.
+	PromptAccepted struct {
+		SessionID sessions.SessionID
+		Turn      sessions.Turn
+		Duplicate bool
+		Cursor    sessions.Cursor // the position after the accept's frames
+	}
+
+	// PromptReply is the end of a prompt: of its turn, or the refusal of it.
+	PromptReply struct {
+		SessionID sessions.SessionID
+		Turn      sessions.Turn // zero when the prompt was refused
+		Duplicate bool
+		Final     *sessions.Message // the answer, nil if there is none
+		Err       *sessions.Error   // nil when the turn completed
+	}
+
+	// CancelReply says whether a turn was cancelled by the message.
+	CancelReply struct {
+		Cancelled bool
+		Err       *sessions.Error
+	}
+
+	// SessionReply is a session as it is after what was asked.
+	SessionReply struct {
+		Session sessions.Session
+		Err     *sessions.Error
+	}
+
+	// DeleteReply says what was removed.
+	DeleteReply struct {
+		Receipt *sessions.Receipt // nil when there was no session
+		Pending bool              // removal or actors outlast the grace period
+		Err     *sessions.Error
+	}
+)
+
+// request is what the root routes to a session. Only the root's own messages
+// implement it.
+type request interface {
+	owner() sessions.Owner
+	address() sessions.Address
+	refuser
+	arrived() *arrival
+}
+
+// refuser is a message whose sender waits for an answer.
+type refuser interface {
+	// refuse answers the sender with err.
+	refuse(err *sessions.Error)
+}
+
+// arrival is a request's place in the order in which the root got them; 0
+// before. It keeps the order of requests that name one session in two ways.
+type arrival struct{ number uint64 }
+
+func (a *arrival) arrived() *arrival { return a }
+
+func (p *Prompt) owner() sessions.Owner      { return p.Owner }
+func (p *Prompt) address() sessions.Address  { return p.At }
+func (p *Prompt) refuse(err *sessions.Error) { p.reply(PromptReply{Err: err}) }
+
+// reply answers the prompt's caller.
+func (p *Prompt) reply(r PromptReply) {
+	if p.edge != nil && !p.left.Swap(true) {
+		p.edge.leave()
+	}
+	answer(p.Reply, r)
+}
+
+func (c *Cancel) owner() sessions.Owner      { return c.Owner }
+func (c *Cancel) address() sessions.Address  { return c.At }
+func (c *Cancel) refuse(err *sessions.Error) { answer(c.Reply, CancelReply{Err: err}) }
+
+func (c *Close) owner() sessions.Owner      { return c.Owner }
+func (c *Close) address() sessions.Address  { return c.At }
+func (c *Close) refuse(err *sessions.Error) { answer(c.Reply, SessionReply{Err: err}) }
+
+func (d *Detach) owner() sessions.Owner      { return d.Owner }
+func (d *Detach) address() sessions.Address  { return d.At }
+func (d *Detach) refuse(err *sessions.Error) { answer(d.Reply, SessionReply{Err: err}) }
+
+func (d *Delete) owner() sessions.Owner      { return d.Owner }
+func (d *Delete) address() sessions.Address  { return d.At }
+func (d *Delete) refuse(err *sessions.Error) { answer(d.Reply, DeleteReply{Err: err}) }
+
+func (c *ClearAll) refuse(err *sessions.Error) { answer(c.Reply, DeleteReply{Err: err}) }
+
+// answer sends r unless the channel has its one answer already: an actor never
+// blocks on a caller.
+func answer[R any](to chan<- R, r R) {
+	select {
+	case to <- r:
+	default:
+	}
+}
+
+// Messages to the root from within the package: from agents, goroutines and the
+// System.
+type (
+	resolved struct {
+		entry *entry
+		means sessions.Resolution
+		err   error
+	}
+	// bound: the agent's first accept made or found its session.
+	bound struct {
+		agent *PID
+		life  sessions.Incarnation
+		id    sessions.SessionID
+	}
+	// idle: the agent has nothing to do and proposes to leave. handled counts
+	// the requests it has taken from the root. A defunct agent must leave, once
+	// it is not working any more; until then it sends back what it gets.
+	idle struct {
+		agent   *PID
+		handled uint64
+		defunct bool
+		working bool
+	}
+	// closeAnswer: whether the agent closes, as the life it was told is its own.
+	closeAnswer struct {
+		agent   *PID
+		closing bool
+	}
+	// hidden: the store's first transaction of a deletion is durable.
+	hidden struct {
+		deletion *deletion
+		life     sessions.Incarnation // 0 for all of an owner
+	}
+	// deletionStored: the store is done with a deletion.
+	deletionStored struct {
+		deletion *deletion
+		receipt  *sessions.Receipt
+		err      error
+	}
+	// graceOver: a deletion's caller has waited long enough.
+	graceOver struct{ deletion *deletion }
+	// resume asks for the agent of a turn that the last host left unfinished.
+	resume struct{ busy sessions.BusyTurn }
+	// alive asks whether the root handles messages.
+	alive struct{ reply chan<- struct{} }
+	// drain: no more requests; agents leave; done is closed when all have.
+	drain struct {
+		grace time.Duration
+		done  chan<- struct{}
+	}
+)
+
+// Messages to an agent, besides the requests that the root forwards.
+type (
+	// closeAgent ends the agent's work with err if its session's life is the
+	// one named, or whatever it is when life is 0.
+	closeAgent struct {
+		life sessions.Incarnation
+		err  *sessions.Error
+	}
+	// leave lets an agent finish its turn within grace, then stop.
+	leave struct{ grace time.Duration }
+	// accepted is the store's answer to an accept.
+	accepted struct {
+		prompt *Prompt
+		fence  sessions.Fence // under which it was asked
+		turn   sessions.AcceptedTurn
+		err    error
+	}
+	// closedSession and detachedSession are the store's answers to what Close and
+	// Detach asked.
+	closedSession struct {
+		request *Close
+		done    sessions.ClosedSession
+		err     error
+	}
+	detachedSession struct {
+		request *Detach
+		session sessions.Session
+		err     error
+	}
+	// turnEnded: the end of a run is stored, or is not this run's to store.
+	turnEnded struct {
+		run   *run
+		reply PromptReply
+	}
+	// unstored: a step or the end of a run waits for the store to come back.
+	unstored struct {
+		run *run
+		err *sessions.Error
+	}
+	// brokeDown: a panic is dealt with; the agent goes on with what it holds.
+	brokeDown struct{}
+	// runGone: the goroutine of a run and all it started are gone.
+	runGone struct{ run *run }
+	// ticked: a timer of the agent fired; count tells an old timer from the
+	// current one.
+	ticked struct {
+		what  timerKind
+		count uint64
+	}
+)

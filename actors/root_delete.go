@@ -1,0 +1,195 @@
+package actors
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"agenthost/actors/feed"
+	"agenthost/sessions"
+)
+
+// deletion is a delete or a clear-all under way. Its caller is answered when
+// the store has removed everything and every agent is gone, or when the grace
+// period is over; both go on by themselves.
+type deletion struct {
+	owner sessions.Owner
+	at    sessions.Address // of a delete
+	entry *entry           // of a delete whose session had one; nil for a clear-all
+	reply chan<- DeleteReply
+
+	isHidden bool
+	stored   bool
+	receipt  *sessions.Receipt
+	agents   map[string]bool // PID ids of agents that still close
+	held     []request       // of a clear-all: what came for its owner meanwhile
+	grace    time.Duration
+	timer    *time.Timer
+	answered bool
+}
+
+func newDeletion(owner sessions.Owner, grace time.Duration, reply chan<- DeleteReply) *deletion {
+	return &deletion{owner: owner, reply: reply, agents: map[string]bool{}, grace: cmp.Or(grace, defaultDeleteGrace)}
+}
+
+func (d *deletion) refuseHeld(err *sessions.Error) {
+	for _, req := range d.held {
+		req.refuse(err)
+	}
+	d.held = nil
+}
+
+func (d *deletion) agentGone(who *PID) {
+	delete(d.agents, who.Id)
+	d.answerIfDone()
+}
+
+func (d *deletion) answerIfDone() {
+	if d.stored && len(d.agents) == 0 {
+		d.answer(DeleteReply{Receipt: d.receipt, Pending: d.receipt != nil && !d.receipt.Complete})
+	}
+}
+
+// answerPending answers although removal or actors are not done.
+func (d *deletion) answerPending() {
+	receipt := sessions.Receipt{Rows: map[string]int64{}}
+	if d.receipt != nil {
+		receipt = *d.receipt
+	}
+	receipt.Complete = false
+	d.answer(DeleteReply{Receipt: &receipt, Pending: true})
+}
+
+func (d *deletion) answer(r DeleteReply) {
+	if d.answered {
+		return
+	}
+	d.answered = true
+	if d.timer != nil {
+		d.timer.Stop()
+	}
+	answer(d.reply, r)
+}
+
+// startDelete marks an entry closing and lets the store decide. What comes for
+// the session meanwhile is held.
+func (r *root) startDelete(ctx actor.Context, e *entry, msg *Delete) {
+	d := newDeletion(e.owner, msg.Grace, msg.Reply)
+	r.storeDelete(d, msg)
+	e.state, e.deletion, d.entry = closing, d, e
+}
+
+func (r *root) storeDelete(d *deletion, msg *Delete) {
+	cmd := sessions.DeleteSession{
+		Owner: msg.Owner, At: msg.At, RejectIfBusy: msg.RejectIfBusy,
+		TombstoneMs: tombstoneMs(r.deps.dedupTTL), Now: r.deps.nowMs(),
+	}
+	d.at = msg.At
+	r.storing++
+	r.deps.background(func(c context.Context) {
+		receipt, err := r.deps.store.DeleteSession(c, cmd, func(f sessions.Fence) {
+			r.deps.feed.End(f.Incarnation, feed.Deleted)
+			r.deps.send(r.deps.root, &hidden{d, f.Incarnation})
+		})
+		r.deps.send(r.deps.root, &deletionStored{d, receipt, err})
+	})
+}
+
+// handleHidden closes the agents of what a deletion has hidden. The grace period
+// begins here: until then nothing is promised.
+func (r *root) handleHidden(ctx actor.Context, msg *hidden) {
+	d := msg.deletion
+	d.isHidden = true
+	d.timer = time.AfterFunc(d.grace, func() { r.deps.send(r.deps.root, &graceOver{d}) })
+	if r.clearing[d.owner] == d {
+		r.tellGone(d.owner, "")
+		r.closeOwner(ctx, d)
+		return
+	}
+	e := r.entryOf(d, msg.life)
+	if e == nil {
+		return
+	}
+	e.state, e.deletion = closing, d
+	r.tellGone(e.owner, e.id)
+	if e.agent == nil {
+		r.release(ctx, e)
+		return
+	}
+	d.agents[e.agent.Id] = true
+	ctx.Send(e.agent, &closeAgent{msg.life, errDeleted()})
+}
+
+// entryOf returns the entry of the session that a delete has ended, nil if it
+// has none: the one the delete came for, or that of a session made since.
+func (r *root) entryOf(d *deletion, life sessions.Incarnation) *entry {
+	if e := d.entry; e != nil && e.deletion == d && !e.dropped {
+		return e
+	}
+	if e := r.lookup(d.owner, d.at); e != nil && e.deletion == nil && (e.life == life || e.life == 0) {
+		return e
+	}
+	return nil
+}
+
+// tellGone lets those who follow an owner know of a deletion; id "" means all.
+func (r *root) tellGone(owner sessions.Owner, id sessions.SessionID) {
+	r.deps.feed.Tell(owner, r.deps.nowMs(), sessions.SessionChanged{Change: sessions.SessionGone, SessionID: id})
+}
+
+// handleCloseAnswer parts an entry from an agent that closes, so that what was
+// held starts afresh at once, or lifts the mark when the agent's session is
+// another life than the one deleted.
+func (r *root) handleCloseAnswer(ctx actor.Context, msg *closeAnswer) {
+	e := r.byAgent[msg.agent.Id]
+	if e == nil || e.deletion == nil {
+		return
+	}
+	d := e.deletion
+	e.deletion = nil
+	if !msg.closing {
+		e.state = live
+		d.agentGone(msg.agent)
+		r.deliverHeld(ctx, e)
+		return
+	}
+	r.part(e, d)
+	r.release(ctx, e)
+}
+
+// part takes an entry's agent, which closes, to the deletion it closes for.
+func (r *root) part(e *entry, d *deletion) {
+	pid := e.agent
+	r.unmount(e)
+	r.dying[pid.Id] = d
+	d.agents[pid.Id] = true
+}
+
+func (r *root) handleDeletionStored(ctx actor.Context, msg *deletionStored) {
+	d := msg.deletion
+	r.storing--
+	defer r.finishDrain()
+	d.stored, d.receipt = true, msg.receipt
+	if !d.isHidden {
+		r.lift(ctx, d)
+	}
+	if msg.err != nil {
+		d.answer(DeleteReply{Err: sessions.AsError(msg.err)})
+		return
+	}
+	d.answerIfDone()
+}
+
+// lift ends a deletion that hid nothing: what was held goes on.
+func (r *root) lift(ctx actor.Context, d *deletion) {
+	if r.clearing[d.owner] == d {
+		r.releaseOwner(ctx, d)
+		return
+	}
+	if e := d.entry; e != nil && e.deletion == d {
+		e.deletion, e.state = nil, live
+		r.deliverHeld(ctx, e)
+	}
+}

@@ -1,0 +1,298 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"agenthost/oracle"
+	"agenthost/sessions"
+	"agenthost/tools"
+)
+
+// run executes one turn: the oracle loop, in a goroutine of its own.
+//
+// Three parties touch it. The loop makes progress; the agent (or the turn's
+// timer) may cut it at any moment; whoever comes first decides how the turn
+// ends, and nothing is added after that. commits orders what is stored and
+// published; mu guards the fields below it and is never held during I/O.
+type run struct {
+	deps    *deps
+	agent   *PID
+	ident   identity
+	profile Profile
+	scope   tools.Scope
+
+	turn        sessions.Turn // as accepted
+	fingerprint *[32]byte     // of the request; nil for a turn taken up after a restart
+
+	ctx    context.Context // of model and tool calls; ends with the turn
+	cancel context.CancelFunc
+	over   chan struct{} // closed when the run is abandoned
+	calls  sync.WaitGroup
+	timer  *time.Timer
+
+	stalled bool // the store could not take a commit; of the agent alone
+
+	commits sync.Mutex
+
+	mu         sync.Mutex
+	ended      bool // the end is decided
+	abandoned  bool
+	fence      sessions.Fence
+	history    []sessions.Message // committed
+	iterations int
+	textBytes  int64 // of the whole turn
+	attempt    int   // the number of the next model call among its repetitions
+	usage      sessions.Usage
+	step       step
+}
+
+// newRun prepares the run of a turn of a's session.
+func newRun(a *agent, turn sessions.Turn, fence sessions.Fence) *run {
+	r := &run{
+		deps: a.deps, agent: a.self, ident: a.ident, profile: a.profile, scope: a.scope,
+		turn: turn, fence: fence, attempt: 1, over: make(chan struct{}),
+	}
+	r.ctx, r.cancel = context.WithCancel(a.deps.lifetime)
+	return r
+}
+
+// remember spares the run from reading a history that the agent has in memory.
+func (r *run) remember(history []sessions.Message, t sessions.AcceptedTurn) {
+	switch {
+	case t.User == nil && int64(len(history)) == t.Session.MessageCount:
+		r.history = history
+	case t.User != nil && int64(len(history)) == t.User.Seq-1:
+		r.history = append(history, *t.User)
+	}
+}
+
+// start begins the turn's clock and its loop.
+func (r *run) start() {
+	r.limitTime(0)
+	r.goOn(func(life context.Context) {
+		if err := r.load(life); err != nil {
+			r.cut(life, cutFailed(sessions.AsError(err)))
+			return
+		}
+		r.loop(life)
+	})
+}
+
+// limitTime ends the turn when it has run for its limit, of which used is gone.
+func (r *run) limitTime(used time.Duration) {
+	limit := r.turn.Limits.PromptTimeoutMs
+	r.timer = time.AfterFunc(time.Duration(limit)*time.Millisecond-used, func() {
+		r.deps.background(func(life context.Context) { r.cut(life, cutFailed(errTimeout(limit))) })
+	})
+}
+
+// goOn runs work in the run's goroutine, and tells the agent when it and all it
+// started are gone.
+func (r *run) goOn(work func(life context.Context)) {
+	r.deps.background(func(life context.Context) {
+		defer r.leaveLoop()
+		ended := false
+		defer func() { r.recoverLoop(life, recover(), ended) }()
+		work(life)
+		ended = true
+	})
+}
+
+// leaveLoop tells the agent that the run is gone, once all it started is.
+func (r *run) leaveLoop() {
+	if r.timer != nil {
+		r.timer.Stop()
+	}
+	r.cancel()
+	r.calls.Wait()
+	r.deps.send(r.agent, &runGone{r})
+}
+
+// loop asks the oracle, runs the calls it asks for, and again, until an answer
+// without a call. life is the context of the system, r.ctx that of the turn.
+func (r *run) loop(life context.Context) {
+	for {
+		if err := r.infer(); err != nil {
+			r.cut(life, cutFailed(err))
+			return
+		}
+		planned, end := r.plan()
+		if end != nil {
+			r.cut(life, *end)
+			return
+		}
+		if err := r.appendAnswer(life); err != nil {
+			r.cut(life, cutFailed(sessions.AsError(err)))
+			return
+		}
+		if !r.finishCalls(life, planned) {
+			return
+		}
+	}
+}
+
+// finishCalls runs the calls of a step, appends their results, and reports
+// whether the turn goes on.
+func (r *run) finishCalls(life context.Context, planned []plannedCall) bool {
+	r.invokeAll(life, planned)
+	if err := r.appendResults(life); err != nil {
+		r.cut(life, cutFailed(sessions.AsError(err)))
+		return false
+	}
+	if failed := r.toolFailure(); failed != nil {
+		r.cut(life, cutFailed(failed))
+		return false
+	}
+	return true
+}
+
+// recoverLoop ends the turn when an oracle panics, or ends the goroutine.
+func (r *run) recoverLoop(life context.Context, fault any, ended bool) {
+	if fault != nil || !ended {
+		r.deps.logPanic("turn panicked", fault, "session", r.ident.id, "turn", r.turn.TurnID)
+		r.cut(life, cutFailed(errFault()))
+	}
+}
+
+// load reads the history unless the agent had it in memory.
+func (r *run) load(life context.Context) error {
+	r.mu.Lock()
+	known, of := len(r.history) > 0, r.fence.Incarnation
+	r.mu.Unlock()
+	if known {
+		return nil
+	}
+	var page sessions.MessagePage
+	err := r.read(life, func() (err error) {
+		page, err = r.deps.store.Messages(life, of, sessions.MessageQuery{})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.ended {
+		r.history = page.Messages
+	}
+	return nil
+}
+
+// read reads from the store, again for as long as it is not available and the
+// turn has not ended otherwise.
+func (r *run) read(life context.Context, from func() error) error {
+	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
+		err := from()
+		if err == nil || sessions.CodeOf(err) != sessions.CodeStoreUnavailable {
+			return err
+		}
+		select {
+		case <-time.After(wait):
+		case <-r.ctx.Done():
+			return err
+		case <-life.Done():
+			return err
+		}
+	}
+}
+
+// plan decides, after a model's answer, what becomes of its calls: it returns
+// them ready to be run, or how the turn ends here.
+func (r *run) plan() ([]plannedCall, *cutting) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.step.calls) == 0 {
+		return nil, &cutting{status: sessions.TurnIsCompleted}
+	}
+	if r.iterations >= r.turn.Limits.MaxIterations {
+		end := cutFailed(errMaxIterations(r.turn.Limits.MaxIterations))
+		end.notRun = "the turn has used all its model calls"
+		return nil, &end
+	}
+	planned := make([]plannedCall, len(r.step.calls))
+	for i, c := range r.step.calls {
+		if known := r.step.results[i]; known != nil {
+			planned[i] = plannedCall{call: c, refusal: known.err.Err()}
+			continue
+		}
+		planned[i] = r.planCall(c)
+		fault := planned[i].refusal
+		r.step.results[i] = planned[i].result()
+		if fault != nil && fault.Code == sessions.CodeToolScopeViolation && r.profile.OnScopeViolation == Fail {
+			end := cutFailed(fault)
+			end.notRun = "another call of the same answer was outside the allowed tools"
+			return nil, &end
+		}
+	}
+	return planned, nil
+}
+
+// toolFailure returns the first fault of the last step's calls, if the profile
+// lets a tool fault end the turn.
+func (r *run) toolFailure() *sessions.Error {
+	if r.profile.OnToolError != Fail {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, m := range r.history[max(0, len(r.history)-r.lastResults()):] {
+		if m.Error != nil && m.Error.Code != sessions.CodeToolScopeViolation {
+			return sessions.Errorf(sessions.CodeToolInvokeFailed,
+				"A tool call failed, and the profile lets that end the turn.").With("callId", m.ToolCallID)
+		}
+	}
+	return nil
+}
+
+// lastResults counts the tool messages at the end of the history.
+func (r *run) lastResults() int {
+	n := 0
+	for i := len(r.history) - 1; i >= 0 && r.history[i].Role == sessions.RoleTool; i-- {
+		n++
+	}
+	return n
+}
+
+// abandon ends the run without storing anything more: its session is deleted,
+// or the host stops and the next start takes the turn up from its last
+// committed step.
+func (r *run) abandon() {
+	r.mu.Lock()
+	was := r.abandoned
+	r.ended, r.abandoned = true, true
+	r.mu.Unlock()
+	r.cancel()
+	if !was {
+		close(r.over)
+	}
+}
+
+// isEnded reports whether the end of the turn is decided.
+func (r *run) isEnded() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ended
+}
+
+// left returns what the run leaves to the agent's next turn: the history after
+// the end, and the activation.
+func (r *run) left() ([]sessions.Message, sessions.Fence) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.history, r.fence
+}
+
+// request is the whole input of the next model call.
+func (r *run) request(visible []*tools.Mounted) oracle.Request {
+	req := oracle.Request{System: r.profile.System, Messages: r.history, Tools: make([]oracle.Tool, len(visible))}
+	for i, m := range visible {
+		req.Tools[i] = oracle.Tool{Path: m.Path, Name: m.Function, Description: m.Spec.Description, Schema: m.Spec.Schema}
+	}
+	return req
+}
+
+// errRunEnded tells the loop that the turn has ended without it.
+var errRunEnded = errors.New("the turn has ended")

@@ -1,0 +1,85 @@
+package actors_test
+
+import (
+	"context"
+	"sync"
+
+	"agenthost/sessions"
+)
+
+// gatedStore lets a test hold up or refuse what a System asks of its store.
+type gatedStore struct {
+	sessions.Store
+
+	mu       sync.Mutex
+	onAccept func(sessions.AcceptTurn) error
+	onCommit func(sessions.CommitTurn) error
+	onDelete func() error
+	refused  int
+}
+
+// wrap is for actortest.Config.Wrap.
+func (g *gatedStore) wrap(s sessions.Store) sessions.Store {
+	g.Store = s
+	return g
+}
+
+// set changes what is held up, under the lock that the store's methods take.
+func (g *gatedStore) set(change func(*gatedStore)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	change(g)
+}
+
+func (g *gatedStore) refusals() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.refused
+}
+
+// count notes a refusal.
+func (g *gatedStore) count(err error) error {
+	if err != nil {
+		g.set(func(g *gatedStore) { g.refused++ })
+	}
+	return err
+}
+
+func (g *gatedStore) AcceptTurn(ctx context.Context, c sessions.AcceptTurn) (sessions.AcceptedTurn, error) {
+	g.mu.Lock()
+	hook := g.onAccept
+	g.mu.Unlock()
+	if hook != nil {
+		if err := g.count(hook(c)); err != nil {
+			return sessions.AcceptedTurn{}, err
+		}
+	}
+	return g.Store.AcceptTurn(ctx, c)
+}
+
+func (g *gatedStore) CommitTurn(ctx context.Context, c sessions.CommitTurn) (sessions.CommittedTurn, error) {
+	g.mu.Lock()
+	hook := g.onCommit
+	g.mu.Unlock()
+	if hook != nil {
+		if err := g.count(hook(c)); err != nil {
+			return sessions.CommittedTurn{}, err
+		}
+	}
+	return g.Store.CommitTurn(ctx, c)
+}
+
+func (g *gatedStore) DeleteSession(ctx context.Context, c sessions.DeleteSession, hidden func(sessions.Fence)) (*sessions.Receipt, error) {
+	g.mu.Lock()
+	hook := g.onDelete
+	g.mu.Unlock()
+	if hook != nil {
+		if err := g.count(hook()); err != nil {
+			return nil, err
+		}
+	}
+	return g.Store.DeleteSession(ctx, c, hidden)
+}
+
+// away is what a store answers that cannot be reached.
+var away = sessions.Errorf(sessions.CodeStoreUnavailable, "The store is away for a test.")
