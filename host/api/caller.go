@@ -1,0 +1,10 @@
+package api
+
+import "agenthost/sessions"
+
+// Caller is who makes a request, as a door has established it.
+type Caller struct {
+	Owner sessions.Owner
+	// Admin says that the caller may act for every owner.
+	Admin bool
+}

@@ -1,0 +1,32 @@
+package api
+
+import "agenthost/sessions"
+
+// PingArgs asks whether the host answers.
+type PingArgs struct{ ownerless }
+
+// PingResult is the answer to PingArgs.
+type PingResult struct {
+	Time sessions.Time `json:"time"` // the host's clock
+}
+
+// HostInfoArgs asks what the host is.
+type HostInfoArgs struct{ ownerless }
+
+// HostInfoResult describes the host. The counts are of the whole host.
+type HostInfoResult struct {
+	Version          string        `json:"version"`
+	InstanceID       string        `json:"instanceId"` // another one after each start
+	StartedAt        sessions.Time `json:"startedAt"`
+	Store            string        `json:"store"`      // such as "sqlite:agenthost.db", without secrets
+	Durability       string        `json:"durability"` // "power" or "process"
+	Oracle           string        `json:"oracle"`     // the default profile's
+	ResidentSessions int64         `json:"residentSessions"`
+	ActiveTurns      int64         `json:"activeTurns"`
+}
+
+// Validate returns nil: there is nothing to check.
+func (PingArgs) Validate(sessions.Limits) error { return nil }
+
+// Validate returns nil: there is nothing to check.
+func (HostInfoArgs) Validate(sessions.Limits) error { return nil }

@@ -1,0 +1,77 @@
+package api
+
+import (
+	"slices"
+
+	"agenthost/sessions"
+)
+
+// BusyPolicy says what happens to a prompt whose session is busy.
+type BusyPolicy string
+
+// The policies. "" means BusyReject.
+const (
+	BusyReject    BusyPolicy = "reject"    // answer AGENT_BUSY
+	BusyQueue     BusyPolicy = "queue"     // run it after the turns before it
+	BusyInterrupt BusyPolicy = "interrupt" // cancel the active turn and run it next
+	BusySteer     BusyPolicy = "steer"     // hand it to the active turn
+)
+
+// Wait says how long a call of a turn waits for its reply.
+type Wait string
+
+// The ways to wait. "" means WaitDone.
+const (
+	WaitDone     Wait = "done"     // until the turn is terminal
+	WaitPending  Wait = "pending"  // until it is terminal or waits for a client
+	WaitAccepted Wait = "accepted" // until it is durably accepted
+)
+
+// Order is the direction of a page. "" means Ascending.
+type Order string
+
+// The directions.
+const (
+	Ascending  Order = "asc"  // oldest first
+	Descending Order = "desc" // newest first
+)
+
+// IfBusy says what a delete does to a session with a turn that is not terminal.
+type IfBusy string
+
+// The choices. "" means IfBusyCancel.
+const (
+	IfBusyCancel IfBusy = "cancel" // its callers get SESSION_DELETED
+	IfBusyReject IfBusy = "reject" // answer CONFLICT and change nothing
+)
+
+// Children says what a delete does to local sub-sessions.
+type Children string
+
+// The choices. "" means ChildrenCascade.
+const (
+	ChildrenCascade Children = "cascade" // delete them too
+	ChildrenDetach  Children = "detach"  // let them live on as roots
+)
+
+// Teardown says that a removal goes on after its answer. "" means it is done.
+type Teardown string
+
+// TeardownPending: the rest is removed in the background, also after a crash.
+const TeardownPending Teardown = "pending"
+
+// oneOf returns INVALID_REQUEST about field unless value is "" or a choice.
+func oneOf[T ~string](field string, value T, choices ...T) error {
+	if value == "" {
+		return nil
+	}
+	return exactlyOneOf(field, value, choices...)
+}
+
+// exactlyOneOf returns INVALID_REQUEST about field unless value is a choice.
+func exactlyOneOf[T ~string](field string, value T, choices ...T) error {
+	if slices.Contains(choices, value) {
+		return nil
+	}
+	return sessions.InvalidField(field, "The value must be one of %s.", listed(choices))
+}
