@@ -1,0 +1,145 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"maps"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"agenthost/actors"
+	"agenthost/host/api"
+	"agenthost/sessions"
+	"agenthost/tools"
+)
+
+// Profile says who answers a session's prompts, and within which bounds.
+type Profile = actors.Profile
+
+// Config is what a Host may be told besides what it needs. Zero values are the
+// defaults.
+type Config struct {
+	Tools      *tools.Tree      // what can be called; default: nothing
+	Limits     sessions.Limits  // default of each: sessions.DefaultLimits
+	IdleTTL    time.Duration    // after which an idle session's actor leaves memory; default 10 minutes
+	DedupTTL   time.Duration    // for which an ended request id is remembered; default 5 minutes
+	StopGrace  time.Duration    // for which running turns may go on at a stop; default 10 s
+	TargetRoot string           // where "{target}" leads; default "/targets"
+	Version    string           // default: the module's
+	Logger     *slog.Logger     // default: none
+	Now        func() time.Time // default: time.Now
+}
+
+const defaultStopGrace = 10 * time.Second
+
+// Host is one running host. It acts as the owner sessions.LocalOwner; As gives
+// the operations to another caller.
+type Host struct {
+	*Access
+
+	config   Config
+	store    sessions.Store
+	system   *actors.System
+	profiles map[string]Profile
+	instance string
+	started  sessions.Time
+	saves    *saves
+	watchers atomic.Int64 // subscriptions open
+
+	start, stop sync.Once
+	startErr    error
+	stopped     chan struct{}
+	sweeper     sweeper
+}
+
+// New composes a host that owns the store from now on: Stop closes it, and so
+// does New when it fails. Errors are INVALID_REQUEST about the profiles or the
+// configuration.
+func New(store sessions.Store, profiles map[string]Profile, c Config) (*Host, error) {
+	c.Limits = c.Limits.OrDefaults()
+	c.StopGrace = cmp.Or(c.StopGrace, defaultStopGrace)
+	c.Version = cmp.Or(c.Version, moduleVersion())
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	system, err := actors.New(store, profiles, actors.Config{
+		Tools: c.Tools, Limits: c.Limits, IdleTTL: c.IdleTTL, DedupTTL: c.DedupTTL,
+		TargetRoot: c.TargetRoot, Logger: c.Logger, Now: c.Now,
+	})
+	if err != nil {
+		if closeErr := store.Close(); closeErr != nil {
+			c.Logger.Error("store does not close", "error", closeErr)
+		}
+		return nil, err
+	}
+	h := &Host{
+		config: c, store: store, system: system, profiles: maps.Clone(profiles), saves: newSaves(store.SetState),
+		instance: uuid.NewString(), started: sessions.TimeOf(c.Now()), stopped: make(chan struct{}),
+	}
+	h.Access = h.As(api.Caller{Owner: sessions.LocalOwner})
+	return h, nil
+}
+
+func moduleVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}
+
+// As returns the operations as a caller may use them.
+func (h *Host) As(caller api.Caller) *Access { return &Access{host: h, caller: caller} }
+
+// System is the actor tree, for programs that are actor systems themselves.
+func (h *Host) System() *actors.System { return h.system }
+
+// Start takes up the turns that the last host of the store left unfinished, and
+// begins to sweep. Requests may come once it has returned nil. Calls after the
+// first do nothing and return the same.
+func (h *Host) Start(ctx context.Context) error {
+	h.start.Do(func() {
+		if h.startErr = h.system.Recover(ctx); h.startErr != nil {
+			return
+		}
+		h.sweeper.start(h.sweep)
+	})
+	return h.startErr
+}
+
+// sweep removes what has expired or what a crash has left half-deleted.
+func (h *Host) sweep(ctx context.Context) {
+	if err := h.store.Sweep(ctx, sessions.TimeOf(h.config.Now())); err != nil && ctx.Err() == nil {
+		h.config.Logger.Warn("sweep failed; it is tried again", "error", err)
+	}
+}
+
+// Stop ends the host: prompts are refused, running turns may go on for the
+// grace period, then actors, subscriptions and the store end, in this order, as
+// each may still need what comes after it. Calls after the first wait for it.
+func (h *Host) Stop() {
+	h.stop.Do(func() {
+		h.system.Stop(h.config.StopGrace)
+		h.sweeper.stop()
+		if err := h.store.Close(); err != nil {
+			h.config.Logger.Error("store does not close", "error", err)
+		}
+		close(h.stopped)
+	})
+	<-h.stopped
+}
+
+// Ready returns nil when the store takes writes and the root answers.
+func (h *Host) Ready(ctx context.Context) error {
+	if err := h.system.Alive(ctx); err != nil {
+		return err
+	}
+	return h.store.CheckWritable(ctx)
+}
