@@ -1,0 +1,106 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Config is what a Client can be told. Zero values are the defaults.
+type Config struct {
+	// Key is sent as the bearer of every request; "" sends none.
+	Key string
+	// HTTPClient makes the connections; its transport decides how, and must be
+	// able to upgrade them. nil dials on its own, TCP or a Unix socket, without a
+	// timeout on calls, since a turn may take long.
+	HTTPClient *http.Client
+}
+
+// Client is a way to one host.
+type Client struct {
+	base *url.URL
+	key  string
+	http *http.Client
+	owns bool // http was made here
+}
+
+// ErrUnreachable is, by errors.Is, every error of the way to the host and back.
+var ErrUnreachable = errors.New("no host is reachable")
+
+// NobodyListens reports whether err is that there was never a connection, so that
+// nothing can have happened.
+func NobodyListens(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
+}
+
+func unreachable(cause error) error { return fmt.Errorf("%w: %w", ErrUnreachable, cause) }
+
+// Dial returns a Client for the host at address once that has answered:
+// "http://127.0.0.1:7777", "https://…", "127.0.0.1:7777", or "unix:///path" for
+// a Unix socket. ctx bounds the wait for the answer.
+func Dial(ctx context.Context, address string, config Config) (*Client, error) {
+	c, err := newClient(address, config)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.checkHealth(ctx); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func newClient(address string, config Config) (*Client, error) {
+	if !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	base, err := url.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("the address of the host is malformed: %w", err)
+	}
+	c := &Client{base: base, key: config.Key, http: config.HTTPClient}
+	switch {
+	case base.Scheme == "unix" && base.Path != "" && c.http == nil:
+		path := base.Path
+		c.base = &url.URL{Scheme: "http", Host: "localhost"}
+		c.http, c.owns = newHTTPClient(func(ctx context.Context) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", path)
+		}), true
+	case base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
+		return nil, fmt.Errorf("the address of a host begins with http://, https:// or unix://; this is %q", address)
+	case c.http == nil:
+		c.http, c.owns = newHTTPClient(nil), true
+	}
+	return c, nil
+}
+
+// newHTTPClient returns a client that dials with dial, or as usual when nil.
+func newHTTPClient(dial func(context.Context) (net.Conn, error)) *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.ForceAttemptHTTP2 = false // an HTTP/2 connection cannot become a WebSocket here
+	if dial != nil {
+		transport.Proxy = nil
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }
+	}
+	return &http.Client{Transport: transport}
+}
+
+// Close lets go of idle connections. Calls and subscriptions under way go on.
+// An HTTPClient that was given is left alone.
+func (c *Client) Close() {
+	if c.owns {
+		c.http.CloseIdleConnections()
+	}
+}
+
+// authorize puts the key into the header of a request.
+func (c *Client) authorize(header http.Header) {
+	if c.key != "" {
+		header.Set("Authorization", "Bearer "+c.key)
+	}
+}

@@ -1,0 +1,58 @@
+package server
+
+import (
+	"cmp"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"agenthost/host/api"
+	"agenthost/sessions"
+)
+
+// Config is what a Server can be told. Zero values are the defaults.
+type Config struct {
+	// Logger gets what clients are not told; nil discards it.
+	Logger *slog.Logger
+	// Limits bound requests; EnvelopeBytes and RequestsInFlight are used here. A
+	// field that is zero means that of sessions.DefaultLimits.
+	Limits sessions.Limits
+	// Origins are those besides the host's own whose pages a browser may call
+	// from: "example.com", or with its scheme "https://example.com". With a port
+	// if it has one; no patterns.
+	Origins []string
+	// Authenticate says who makes a request; an error's code answers it before
+	// anything else is read. nil takes everyone for sessions.LocalOwner.
+	Authenticate func(*http.Request) (api.Caller, error)
+	// PingEvery is the time between pings of a WebSocket; 20 s.
+	PingEvery time.Duration
+	// StallAfter is how long a connection may take nothing before it is cut; 30 s.
+	StallAfter time.Duration
+	// CommentEvery is the time between comments of an event stream; 15 s.
+	CommentEvery time.Duration
+	// BodyTimeout is how long the body of a request may take to arrive; 30 s.
+	BodyTimeout time.Duration
+	// DrainFor is how long Serve waits for requests to end once its context has
+	// ended; 15 s.
+	DrainFor time.Duration
+}
+
+func (c Config) withDefaults() Config {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Authenticate == nil {
+		c.Authenticate = everyoneIsLocal
+	}
+	c.Limits = c.Limits.OrDefaults()
+	c.PingEvery = cmp.Or(c.PingEvery, 20*time.Second)
+	c.StallAfter = cmp.Or(c.StallAfter, 30*time.Second)
+	c.CommentEvery = cmp.Or(c.CommentEvery, 15*time.Second)
+	c.BodyTimeout = cmp.Or(c.BodyTimeout, 30*time.Second)
+	c.DrainFor = cmp.Or(c.DrainFor, 15*time.Second)
+	return c
+}
+
+func everyoneIsLocal(*http.Request) (api.Caller, error) {
+	return api.Caller{Owner: sessions.LocalOwner}, nil
+}

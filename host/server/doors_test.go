@@ -1,0 +1,138 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"agenthost/host/api"
+	"agenthost/host/server"
+	"agenthost/sessions"
+)
+
+func TestUnknownPathsAndMethods(t *testing.T) {
+	address := start(t, &service{}, server.Config{})
+	for _, path := range []string{"/", "/v1", "/v1/call/", "/v1/call/x", "/v1//call", "/V1/call", "/v1/sessions", "/v1/sessions//frames",
+		"/v1/sessions/a", "/v1/sessions/a/b/frames", "/v1/sessions/a/frames/", "/healthz/", "/metrics/x", "/../healthz"} {
+		for _, method := range []string{"GET", "POST"} {
+			send(t, method, "http://"+address+path, "").refused(t, 404, sessions.CodeNotFound)
+		}
+	}
+	for path, c := range map[string]struct{ bad, allow string }{
+		"/v1/call":              {"GET", "POST"},
+		"/v1/ws":                {"POST", "GET"},
+		"/v1/sessions/a/frames": {"DELETE", "GET"},
+		"/healthz":              {"POST", "GET, HEAD"},
+		"/readyz":               {"OPTIONS", "GET, HEAD"},
+	} {
+		a := send(t, c.bad, "http://"+address+path, "")
+		a.refused(t, 405, sessions.CodeInvalidRequest)
+		require.Equal(t, c.allow, a.header.Get("Allow"))
+	}
+	a := send(t, "HEAD", "http://"+address+"/v1/sessions/a/frames", "")
+	require.Equal(t, 405, a.status)
+	require.Empty(t, a.body)
+}
+
+func TestHealth(t *testing.T) {
+	s := &service{}
+	address := start(t, s, server.Config{Authenticate: func(*http.Request) (api.Caller, error) {
+		return api.Caller{}, sessions.Errorf(sessions.CodeUnauthenticated, "No.")
+	}})
+	a := send(t, "GET", "http://"+address+"/healthz", "")
+	require.Equal(t, 200, a.status)
+	require.JSONEq(t, `{"status":"ok"}`, a.body)
+	a = send(t, "GET", "http://"+address+"/readyz", "")
+	require.Equal(t, 200, a.status)
+	require.JSONEq(t, `{"status":"ready"}`, a.body)
+	a = send(t, "HEAD", "http://"+address+"/healthz", "")
+	require.Equal(t, 200, a.status)
+	require.Empty(t, a.body)
+
+	s.ready = sessions.Errorf(sessions.CodeStoreUnavailable, "The store is read-only.").Because(errors.New("secret"))
+	a = send(t, "GET", "http://"+address+"/readyz", "")
+	a.refused(t, 503, sessions.CodeStoreUnavailable)
+	require.NotContains(t, a.body, "secret")
+	require.Equal(t, 200, send(t, "GET", "http://"+address+"/healthz", "").status)
+}
+
+func TestAuthenticationComesFirst(t *testing.T) {
+	address := start(t, &service{}, server.Config{Authenticate: func(r *http.Request) (api.Caller, error) {
+		if r.Header.Get("Authorization") == "Bearer good" {
+			return api.Caller{Owner: "o"}, nil
+		}
+		return api.Caller{}, sessions.Errorf(sessions.CodeUnauthenticated, "A key is needed.")
+	}})
+	call(t, address, `no JSON`).refused(t, 401, sessions.CodeUnauthenticated)
+	send(t, "GET", "http://"+address+"/v1/ws", "").refused(t, 401, sessions.CodeUnauthenticated)
+	send(t, "GET", "http://"+address+"/v1/sessions/a/frames?x=y", "").refused(t, 401, sessions.CodeUnauthenticated)
+	require.Equal(t, 200, call(t, address, `{"op":"$ping"}`, "Authorization", "Bearer good").status)
+}
+
+func TestOriginsOfPagesAreChecked(t *testing.T) {
+	address := start(t, &service{}, server.Config{Origins: []string{"Friend.example", "https://safe.example:8443"}})
+	_, port, err := net.SplitHostPort(address)
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		origin, host string
+		status       int
+	}{
+		"own":                       {"http://" + address, address, 200},
+		"own by name":               {"http://localhost:" + port, "localhost:" + port, 200},
+		"allowed host":              {"https://friend.example", address, 200},
+		"allowed with scheme":       {"https://safe.example:8443", address, 200},
+		"another scheme":            {"http://safe.example:8443", address, 403},
+		"another port":              {"http://127.0.0.1:1", address, 403},
+		"another page":              {"https://evil.example", address, 403},
+		"page that ends alike":      {"https://evil-friend.example", address, 403},
+		"opaque":                    {"null", address, 403},
+		"malformed":                 {"http://[", address, 403},
+		"name that was bent to us":  {"http://evil.example:" + port, "evil.example:" + port, 403},
+		"address that is not local": {"http://10.0.0.1:" + port, "10.0.0.1:" + port, 403},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := call(t, address, `{"op":"$ping"}`, "Origin", c.origin, "Host", c.host)
+			require.Equal(t, c.status, a.status, a.body)
+			if c.status == 403 {
+				a.refused(t, 403, sessions.CodeForbidden)
+				send(t, "GET", "http://"+address+"/v1/ws", "", "Origin", c.origin, "Host", c.host).refused(t, 403, sessions.CodeForbidden)
+			}
+		})
+	}
+}
+
+func TestServerIsAHandlerToo(t *testing.T) {
+	s := server.New(&service{}, server.Config{})
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, httptest.NewRequest("GET", "/healthz", nil))
+	require.Equal(t, 200, w.Code)
+	require.NoError(t, s.Shutdown(t.Context()))
+	w = httptest.NewRecorder()
+	s.ServeHTTP(w, httptest.NewRequest("GET", "/readyz", nil))
+	answer{w.Code, w.Header(), w.Body.String()}.refused(t, 503, sessions.CodeHostStopping)
+}
+
+func TestUnixSocket(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	listener, err := net.Listen("unix", path)
+	require.NoError(t, err)
+	s := server.New(&service{}, server.Config{})
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(t.Context(), listener) }()
+	conn, err := net.Dial("unix", path)
+	require.NoError(t, err)
+	defer conn.Close()
+	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil }, DisableKeepAlives: true}
+	response, err := (&http.Client{Transport: transport}).Get("http://localhost/healthz")
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, 200, response.StatusCode)
+	require.NoError(t, s.Shutdown(t.Context()))
+	require.NoError(t, <-served)
+}
