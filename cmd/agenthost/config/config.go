@@ -1,0 +1,116 @@
+package config
+
+import (
+	"time"
+
+	"agenthost/sessions"
+)
+
+// Config is the effective configuration, every value filled in and checked.
+type Config struct {
+	// File is the configuration file that was read, "" if none.
+	File string `koanf:"-"`
+	// Picked names the oracle that was chosen because none is configured. It is
+	// "" when oracles are configured.
+	Picked string `koanf:"-"`
+
+	Store      string        // sqlite:PATH
+	Listen     string        // host:port
+	Unix       string        // path of a socket for administration, "" for none
+	IdleTTL    time.Duration // residence of an idle session
+	DedupTTL   time.Duration // life of an ended request's claim
+	StopGrace  time.Duration // what running turns get at a stop
+	Durability Durability
+	Frames     Frames
+	TargetRoot string // tools of targets are mounted below
+	Oracles    map[string]Oracle
+	Profiles   map[string]Profile
+	Limits     sessions.Limits
+
+	values []Value
+}
+
+// Durability says what an acknowledged write survives.
+type Durability string
+
+// The durabilities.
+const (
+	DurabilityPower   Durability = "power"   // loss of power
+	DurabilityProcess Durability = "process" // death of the process, not loss of power
+)
+
+// Frames says where the frames of new sessions are kept.
+type Frames string
+
+// The places of frames.
+const (
+	FramesRecord Frames = "record" // in the database
+	FramesFile   Frames = "file"   // in files beside it, a file for each turn
+)
+
+// Provider names the kind of an oracle.
+type Provider string
+
+// The providers.
+const (
+	ProviderOpenAI   Provider = "openai"
+	ProviderOffline  Provider = "offline"
+	ProviderScripted Provider = "scripted"
+)
+
+// Oracle configures one oracle.
+type Oracle struct {
+	Provider   Provider
+	Model      string
+	BaseURL    string // "" for the provider's own
+	APIKeyEnv  string // the environment variable that holds the key
+	APIKeyFile string // or the file that does, from the working directory
+	File       string // the script of a scripted oracle, from the working directory
+	APIKey     Secret `koanf:"-"` // what APIKeyEnv or APIKeyFile refers to, "" for none
+}
+
+// Profile configures one profile.
+type Profile struct {
+	Oracle           string // a name in Config.Oracles
+	System           string // the system prompt
+	Tools            []string
+	MaxIterations    int // model calls in one turn
+	PromptTimeout    time.Duration
+	IdleTTL          time.Duration
+	OnScopeViolation Outcome
+	OnToolError      Outcome
+	ToolTimeout      time.Duration // of one call
+	// Repeatable are subtrees whose calls may be run again after a crash.
+	Repeatable []string
+}
+
+// Outcome says what becomes of a turn when one of its tool calls goes wrong.
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeFail   Outcome = "fail"   // the turn fails
+	OutcomeReport Outcome = "report" // the model gets the error as the call's result
+)
+
+// Source says where a value came from. A later one in the list below wins.
+type Source string
+
+// The sources.
+const (
+	SourceDefault Source = "default"
+	SourceFile    Source = "file"
+	SourceEnv     Source = "env"
+	SourceFlag    Source = "flag"
+)
+
+// Value is one setting as it is in effect, for people to look at.
+type Value struct {
+	Key    string // such as profiles.default.maxIterations
+	Value  any    // a string, an int64 or a []string; durations like 10m
+	Source Source
+	Origin string // the file, variable or flag; "" for a default
+}
+
+// Values lists the settings in effect, in the order of their documentation.
+func (c *Config) Values() []Value { return c.values }

@@ -1,0 +1,132 @@
+package config
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+)
+
+// form is the shape of a setting's value. Read values are a string, an int64 or
+// a []string; a duration stays the text it was written as.
+type form int
+
+const (
+	formText form = iota
+	formDuration
+	formInteger
+	formList
+)
+
+// fromYAML reads a value as the YAML parser gives it. The second result says
+// what is wrong, "" if nothing.
+func (f form) fromYAML(raw any) (any, string) {
+	switch f {
+	case formText:
+		if text, ok := raw.(string); ok {
+			return readText(text)
+		}
+		return nil, "must be text; put it in quotes"
+	case formDuration:
+		if text, ok := raw.(string); ok {
+			return readDuration(text)
+		}
+		return nil, "must be a duration such as 10m or 1h30m"
+	case formInteger:
+		return readInteger(raw)
+	default:
+		return readList(raw)
+	}
+}
+
+// fromText reads a value as the environment and flags give it. A list is
+// separated by commas, or written in brackets as in YAML.
+func (f form) fromText(text string) (any, string) {
+	switch f {
+	case formText:
+		return readText(text)
+	case formDuration:
+		return readDuration(text)
+	case formInteger:
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, "must be a whole number"
+		}
+		return readInteger(n)
+	default:
+		return listFromText(text)
+	}
+}
+
+func readText(text string) (any, string) {
+	if !utf8.ValidString(text) {
+		return nil, "must be valid UTF-8"
+	}
+	return text, ""
+}
+
+func readDuration(text string) (any, string) {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return nil, "must be a duration such as 10m or 1h30m"
+	}
+	if d <= 0 {
+		return nil, "must be longer than nothing"
+	}
+	return text, ""
+}
+
+func readInteger(raw any) (any, string) {
+	var n int64
+	switch v := raw.(type) {
+	case int64:
+		n = v
+	case uint64:
+		if v > math.MaxInt64 {
+			return nil, "is too large"
+		}
+		n = int64(v)
+	default:
+		return nil, "must be a whole number"
+	}
+	if n < 1 {
+		return nil, "must be at least 1"
+	}
+	return n, ""
+}
+
+func readList(raw any) (any, string) {
+	items, ok := raw.([]any)
+	if !ok {
+		return nil, "must be a list such as [a, b]"
+	}
+	list := make([]string, 0, len(items))
+	for _, item := range items {
+		text, ok := item.(string)
+		if !ok {
+			return nil, "must be a list of texts; put each in quotes"
+		}
+		list = append(list, text)
+	}
+	return list, ""
+}
+
+func listFromText(text string) (any, string) {
+	if strings.HasPrefix(strings.TrimSpace(text), "[") {
+		var raw []any
+		if err := yaml.Unmarshal([]byte(text), &raw); err != nil {
+			return nil, "must be a list such as [a, b]"
+		}
+		return readList(raw)
+	}
+	list := []string{}
+	for item := range strings.SplitSeq(text, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			list = append(list, item)
+		}
+	}
+	return list, ""
+}

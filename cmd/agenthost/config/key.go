@@ -1,0 +1,63 @@
+package config
+
+import (
+	"strings"
+	"unicode"
+)
+
+// key names one setting. A setting at the top has a field only, one of the
+// limits a section too, and one of an oracle or a profile also that one's name.
+type key struct {
+	section, name, field string
+}
+
+// delimiter separates the parts of a key where they are joined for koanf. A
+// dot would not do: it may be part of a profile's name.
+const delimiter = "\x1f"
+
+// String joins the parts as people write them.
+func (k key) String() string { return strings.Join(k.parts(), ".") }
+
+func (k key) parts() []string {
+	var parts []string
+	for _, part := range []string{k.section, k.name, k.field} {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// parseKey reads a dotted key. A name may contain dots; sections and fields do not.
+func parseKey(text string) key {
+	section, rest, ok := strings.Cut(text, ".")
+	if !ok {
+		return key{field: text}
+	}
+	last := strings.LastIndexByte(rest, '.')
+	if !named(section) || last < 0 {
+		return key{section: section, field: rest}
+	}
+	return key{section: section, name: rest[:last], field: rest[last+1:]}
+}
+
+// named reports whether the section's settings have names above them.
+func named(section string) bool { return section == sectionOracles || section == sectionProfiles }
+
+// environmentName turns a field or a name into its form in the environment:
+// idleTTL becomes IDLE_TTL, gpt-4.1 becomes GPT_4_1.
+func environmentName(text string) string {
+	var b strings.Builder
+	small := false
+	for _, r := range text {
+		if small && unicode.IsUpper(r) {
+			b.WriteByte('_')
+		}
+		small = unicode.IsLower(r)
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			r = '_'
+		}
+		b.WriteRune(unicode.ToUpper(r))
+	}
+	return b.String()
+}

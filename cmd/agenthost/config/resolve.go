@@ -1,0 +1,86 @@
+package config
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"strings"
+)
+
+const schemeSQLite = "sqlite"
+
+// DatabasePath is the path of the SQLite database.
+func (c *Config) DatabasePath() string { return strings.TrimPrefix(c.Store, schemeSQLite+":") }
+
+// resolve checks what takes more than one value to see, and reads the secrets.
+func (c *Config) resolve(env environment) error {
+	for _, name := range slices.Sorted(maps.Keys(c.Oracles)) {
+		o := c.Oracles[name]
+		at := key{section: sectionOracles, field: name}.String()
+		if err := o.check(at); err != nil {
+			return err
+		}
+		if err := o.readKey(at, env); err != nil {
+			return err
+		}
+		c.Oracles[name] = o
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Profiles)) {
+		if oracle := c.Profiles[name].Oracle; !hasKey(c.Oracles, oracle) {
+			return problem("profiles."+name+".oracle", "no oracle is called %q; there are %s.",
+				oracle, strings.Join(slices.Sorted(maps.Keys(c.Oracles)), ", "))
+		}
+	}
+	return nil
+}
+
+func hasKey[V any](m map[string]V, k string) bool {
+	_, ok := m[k]
+	return ok
+}
+
+// check refuses an oracle that lacks what its provider needs, or has what its
+// provider would ignore.
+func (o Oracle) check(at string) error {
+	if o.Provider == "" {
+		return problem(at, "an oracle needs a provider: openai, offline or scripted.")
+	}
+	model := []string{o.Model, o.BaseURL, o.APIKeyEnv, o.APIKeyFile}
+	usesModel := slices.ContainsFunc(model, func(value string) bool { return value != "" })
+	switch {
+	case o.Provider != ProviderOpenAI && usesModel:
+		return problem(at, "model, baseURL, apiKeyEnv and apiKeyFile are for the provider openai only.")
+	case o.Provider != ProviderScripted && o.File != "":
+		return problem(at, "file is for the provider scripted only.")
+	case o.Provider == ProviderScripted && o.File == "":
+		return problem(at, "the provider scripted needs file, the script it plays.")
+	case o.Provider == ProviderOpenAI && o.Model == "":
+		return problem(at, "the provider openai needs model.")
+	case o.APIKeyEnv != "" && o.APIKeyFile != "":
+		return problem(at, "give apiKeyEnv or apiKeyFile, not both.")
+	case o.Provider == ProviderOpenAI && o.BaseURL == "" && o.APIKeyEnv == "" && o.APIKeyFile == "":
+		return problem(at, "the provider openai needs apiKeyEnv or apiKeyFile, unless baseURL names a server that asks for no key.")
+	}
+	return nil
+}
+
+// readKey fills in the key that the oracle refers to.
+func (o *Oracle) readKey(at string, env environment) error {
+	switch {
+	case o.APIKeyEnv != "":
+		o.APIKey = Secret(env[o.APIKeyEnv])
+		if o.APIKey == "" {
+			return problem(at+".apiKeyEnv", "the environment variable %s is not set.", o.APIKeyEnv)
+		}
+	case o.APIKeyFile != "":
+		text, err := os.ReadFile(o.APIKeyFile)
+		if err != nil {
+			return problem(at+".apiKeyFile", "the file %s cannot be read.", o.APIKeyFile).Because(err)
+		}
+		o.APIKey = Secret(strings.TrimSpace(string(text)))
+		if o.APIKey == "" {
+			return problem(at+".apiKeyFile", "the file %s is empty.", o.APIKeyFile)
+		}
+	}
+	return nil
+}
