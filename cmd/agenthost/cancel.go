@@ -1,0 +1,34 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"agenthost/host/api"
+	"agenthost/sessions"
+)
+
+func (a *app) cancelCommand() *cobra.Command {
+	var s sessionCommand
+	var requestID string
+	command := s.make(a, &cobra.Command{Use: "cancel", Short: "Cancel the turn that a session runs"},
+		func(ctx context.Context, conn *connection, at api.Address) error {
+			done, err := conn.Cancel(ctx, api.CancelArgs{Address: at, RequestID: sessions.RequestID(requestID)})
+			if err != nil {
+				return err
+			}
+			if s.json {
+				return a.printJSON(done)
+			}
+			text := "cancelled"
+			if !done.Cancelled {
+				text = "nothing to cancel"
+			}
+			_, err = fmt.Fprintln(a.stdout, text)
+			return err
+		})
+	command.Flags().StringVar(&requestID, "request-id", "", "only the turn of this request `id`")
+	return command
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"syscall"
+
+	"agenthost/sessions"
+)
+
+// loopback resolves the address to listen on, and refuses one that other
+// machines could reach: without keys, whoever reaches the host may do everything.
+func loopback(address string) (*net.TCPAddr, error) {
+	resolved, err := net.ResolveTCPAddr("tcp", address)
+	if err != nil {
+		return nil, sessions.Errorf(sessions.CodeInvalidRequest, "The address %s to listen on cannot be resolved.", address).Because(err)
+	}
+	if !resolved.IP.IsLoopback() {
+		return nil, sessions.Errorf(sessions.CodeInvalidRequest,
+			"This version has no keys and listens on this machine only; %s is open to others, use 127.0.0.1 or [::1].", address)
+	}
+	return resolved, nil
+}
+
+// listen opens a TCP listener and, unless path is "", one on a Unix socket.
+func listen(address *net.TCPAddr, path string) ([]net.Listener, error) {
+	tcp, err := net.ListenTCP("tcp", address)
+	if err != nil {
+		return nil, cannotListen(address.String(), err)
+	}
+	if path == "" {
+		return []net.Listener{tcp}, nil
+	}
+	unix, err := listenUnix(path)
+	if err != nil {
+		return nil, errors.Join(err, tcp.Close())
+	}
+	return []net.Listener{tcp, unix}, nil
+}
+
+// listenUnix opens a socket that only the user may use. One that a dead process
+// left is replaced, and the listener removes its own when it is closed.
+func listenUnix(path string) (net.Listener, error) {
+	if err := removeStale(path); err != nil {
+		return nil, err
+	}
+	// The mode must hold from the first moment, so it cannot be set afterwards.
+	mask := syscall.Umask(0o177)
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	syscall.Umask(mask)
+	if err != nil {
+		return nil, cannotListen(path, err)
+	}
+	return listener, nil
+}
+
+// removeStale removes the socket at path when nobody listens on it.
+func removeStale(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return cannotListen(path, err)
+	}
+	if info.Mode().Type() != fs.ModeSocket {
+		return sessions.Errorf(sessions.CodeConflict, "There is a file at %s that is no socket; choose another path.", path)
+	}
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
+	if err == nil {
+		return errors.Join(sessions.Errorf(sessions.CodeConflict, "Another process listens on %s; stop it or choose another path.", path), conn.Close())
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		return cannotListen(path, err)
+	}
+	return os.Remove(path)
+}
+
+func cannotListen(where string, err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return sessions.Errorf(sessions.CodeConflict, "Another process listens on %s; stop it or choose another place with --listen.", where).Because(err)
+	}
+	return sessions.Errorf(sessions.CodeInternal, "The host cannot listen on %s: %v.", where, err).Because(err)
+}
+
+func closeAll(listeners []net.Listener) error {
+	var failed []error
+	for _, listener := range listeners {
+		failed = append(failed, listener.Close())
+	}
+	return errors.Join(failed...)
+}

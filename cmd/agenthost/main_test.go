@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
+
+	"agenthost/host/api"
+	"agenthost/host/client"
+	"agenthost/sessions"
+)
+
+// patience is how long a fact may take to come true on a slow machine.
+const patience = 30 * time.Second
+
+func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"agenthost": main}) }
+
+// raceOptions lets processes under the race detector end at once, where it would
+// have each wait a second.
+const raceOptions = "GORACE=atexit_sleep_ms=0"
+
+// TestScripts runs the scripts of testdata/script. Each has a folder and a port
+// of its own, where no host listens until it starts one. Beside the commands of
+// testscript they use
+//
+//	up [SOCKET]    wait until a host answers there
+//	busy TARGET    wait until a session of the host runs a turn
+//	await RE FILE  wait until a file matches
+//	exits N ARG…   run a program that exits with N
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			address := freeAddress(t)
+			env.Setenv("ADDRESS", address)
+			env.Setenv("AGENTHOST_LISTEN", address)
+			env.Vars = append(env.Vars, raceOptions)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"up": func(ts *testscript.TestScript, _ bool, args []string) {
+				address := ts.Getenv("ADDRESS")
+				if len(args) > 0 {
+					address = "unix://" + ts.MkAbs(args[0])
+				}
+				ts.Check(await(func() bool { return call(address, func(*client.Client) bool { return true }) }))
+			},
+			"busy": func(ts *testscript.TestScript, _ bool, args []string) {
+				at := api.SessionGetArgs{Address: api.Address{TargetKey: args[0]}}
+				ts.Check(await(func() bool {
+					return call(ts.Getenv("ADDRESS"), func(c *client.Client) bool {
+						got, err := c.SessionGet(context.Background(), at)
+						return err == nil && got.Session.Status == sessions.StatusRunning
+					})
+				}))
+			},
+			"await": func(ts *testscript.TestScript, _ bool, args []string) {
+				want := regexp.MustCompile(args[0])
+				ts.Check(await(func() bool {
+					text, err := os.ReadFile(ts.MkAbs(args[1]))
+					return err == nil && want.Match(text)
+				}))
+			},
+			"exits": func(ts *testscript.TestScript, _ bool, args []string) {
+				want, err := strconv.Atoi(args[0])
+				ts.Check(err)
+				if got := exitCode(ts.Exec(args[1], args[2:]...)); got != want {
+					ts.Fatalf("%q exits with %d, not %d", args[1:], got, want)
+				}
+			},
+		},
+	})
+}
+
+// freeAddress returns an address on which nothing listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+func exitCode(err error) int {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exit.ExitCode()
+	}
+	if err != nil {
+		return -1
+	}
+	return 0
+}
+
+// call asks a host, and returns false when there is none.
+func call(address string, ask func(*client.Client) bool) bool {
+	c, err := client.Dial(context.Background(), address, client.Config{})
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	return ask(c)
+}
+
+// await waits until a fact holds.
+func await(holds func() bool) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for !holds() {
+		select {
+		case <-ctx.Done():
+			return errors.New("what was awaited has not come")
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	return nil
+}

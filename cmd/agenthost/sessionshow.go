@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"agenthost/host/api"
+	"agenthost/sessions"
+)
+
+func (a *app) showCommand() *cobra.Command {
+	var s sessionCommand
+	return s.make(a, &cobra.Command{Use: "show", Short: "Show one session"},
+		func(ctx context.Context, conn *connection, at api.Address) error {
+			got, err := conn.SessionGet(ctx, api.SessionGetArgs{Address: at})
+			if err != nil {
+				return err
+			}
+			if s.json {
+				return a.printJSON(got.Session)
+			}
+			return a.printSession(got.Session)
+		})
+}
+
+func (a *app) printSession(s sessions.Session) error {
+	var t table
+	add := func(name, value string) {
+		if value != "" {
+			t.add(name, value)
+		}
+	}
+	add("session", string(s.ID))
+	add("status", string(s.Status))
+	add("target", s.TargetKey)
+	add("profile", s.ProfileKey)
+	add("title", s.Title)
+	add("labels", labelText(s.Labels))
+	add("parent", string(s.ParentID))
+	add("begins", s.Preview)
+	add("messages", fmt.Sprintf("%d, in %s; %d queued", s.MessageCount, counted(s.TurnCount, "turn"), s.Queued))
+	add("created", s.CreatedAt.String())
+	add("active", s.LastActiveAt.String())
+	if s.ActiveTurn != nil {
+		add("turn", fmt.Sprintf("%s, %s since %s", s.ActiveTurn.TurnID, s.ActiveTurn.Status, s.ActiveTurn.StartedAt))
+	}
+	add("tokens", fmt.Sprintf("%d in (%d cached), %d out, in %s",
+		s.Usage.InputTokens, s.Usage.CachedTokens, s.Usage.OutputTokens, counted(s.Usage.Calls, "model call")))
+	if s.LastError != nil {
+		add("error", string(s.LastError.Code)+": "+s.LastError.Message)
+	}
+	return t.write(a.stdout)
+}
+
+func labelText(labels map[string]string) string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		list = append(list, name+"="+labels[name])
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/spf13/cobra"
+)
+
+// shownTool is a mounted tool as --json prints it.
+type shownTool struct {
+	Path        string          `json:"path"`
+	Function    string          `json:"function"`
+	Description string          `json:"description"`
+	Schema      json.RawMessage `json:"schema"`
+	Repeatable  bool            `json:"repeatable"`
+}
+
+func (a *app) toolsCommand() *cobra.Command {
+	var asJSON bool
+	command := &cobra.Command{
+		Use:   "tools",
+		Short: "Print the tree of tools that a host with this configuration has",
+		Args:  cobra.NoArgs,
+		RunE: a.does(func(context.Context, []string) error {
+			if _, err := a.settings(); err != nil {
+				return err
+			}
+			return a.tools(asJSON)
+		}),
+	}
+	jsonFlag(command, &asJSON)
+	return command
+}
+
+func (a *app) tools(asJSON bool) error {
+	tree, err := newTree()
+	if err != nil {
+		return err
+	}
+	var list []shownTool
+	var t table
+	t.add("PATH", "DESCRIPTION")
+	for _, m := range tree.All() {
+		list = append(list, shownTool{m.Path, m.Function, m.Spec.Description, m.Spec.Schema, m.Spec.Repeatable})
+		t.add(m.Path, m.Spec.Description)
+	}
+	if asJSON {
+		return printLines(a, list)
+	}
+	return t.write(a.stdout)
+}
