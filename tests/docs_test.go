@@ -1,0 +1,80 @@
+package tests
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"agenthost/host/api"
+	"agenthost/sessions"
+)
+
+// Parts of the documentation that are made from what they describe. With
+// -update they are written anew.
+func TestDocumentationIsAsGenerated(t *testing.T) {
+	for _, part := range []struct{ file, name, text string }{
+		{"../docs/lifecycle.md", "diagram", "```mermaid\n" + sessions.Diagram() + "```\n"},
+		{"../docs/protocol.md", "ops", tableOfOps()},
+		{"../docs/protocol.md", "codes", tableOfCodes()},
+	} {
+		t.Run(part.name, func(t *testing.T) {
+			data, err := os.ReadFile(part.file)
+			require.NoError(t, err)
+			begin, end := "<!-- "+part.name+":begin -->\n", "<!-- "+part.name+":end -->\n"
+			before, rest, ok := strings.Cut(string(data), begin)
+			require.True(t, ok, "%s has no line %q", part.file, begin)
+			have, after, ok := strings.Cut(rest, end)
+			require.True(t, ok, "%s has no line %q", part.file, end)
+			if *update {
+				require.NoError(t, os.WriteFile(part.file, []byte(before+begin+part.text+end+after), 0o644))
+				return
+			}
+			require.Equal(t, part.text, have, "run the tests of this folder with -update")
+		})
+	}
+}
+
+func tableOfOps() string {
+	var b strings.Builder
+	b.WriteString("| op | offered | what it does |\n|---|---|---|\n")
+	for _, row := range api.Ops() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", row.Op, yesNo(row.Supported()), row.Summary)
+	}
+	return b.String()
+}
+
+func tableOfCodes() string {
+	var b strings.Builder
+	b.WriteString("| code | HTTP | retryable | meaning |\n|---|---|---|---|\n")
+	for _, row := range sessions.Codes() {
+		fmt.Fprintf(&b, "| `%s` | %d | %s | %s |\n", row.Code, row.HTTPStatus, yesNo(row.Retryable), row.Meaning)
+	}
+	return b.String()
+}
+
+func yesNo(is bool) string {
+	if is {
+		return "yes"
+	}
+	return "no"
+}
+
+// Every operation that is offered has its own heading or row beyond the table.
+func TestDocumentationTellsOfEveryOperation(t *testing.T) {
+	data, err := os.ReadFile("../docs/protocol.md")
+	require.NoError(t, err)
+	_, rest, ok := strings.Cut(string(data), "<!-- ops:end -->")
+	require.True(t, ok)
+	named := map[string]bool{}
+	for word := range strings.SplitSeq(rest, "`") {
+		named[word] = true
+	}
+	for _, row := range api.Ops() {
+		if row.Supported() {
+			require.True(t, named[string(row.Op)], "docs/protocol.md says nothing of %s but its row", row.Op)
+		}
+	}
+}
