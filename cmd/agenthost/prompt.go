@@ -38,7 +38,7 @@ the turn has ended, as one value.`,
 	f.at.add(command)
 	flags := command.Flags()
 	flags.StringVar(&f.requestID, "request-id", "", "`id` that makes the prompt safe to repeat")
-	flags.StringVar(&f.busy, "busy", "", "what to do when the session is busy: reject, queue, interrupt or steer (`policy`)")
+	flags.StringVar(&f.busy, "busy", "", "`policy` for a busy session; this version offers reject only")
 	flags.StringVar(&f.wait, "wait", "", "how long to wait: done, pending or accepted (`until`)")
 	jsonFlag(command, &f.json)
 	a.hostFlag(command)
