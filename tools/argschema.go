@@ -15,7 +15,7 @@ const anyObject = `{"type":"object"}`
 // argSchema checks the arguments of one tool. It is safe for concurrent use.
 type argSchema struct {
 	raw      json.RawMessage // as shown to models
-	document any             // raw decoded, to quote its rules from
+	document any             // the schema as the validator holds it, to quote its rules from
 	resolved *jsonschema.Resolved
 }
 
@@ -39,17 +39,18 @@ func newArgSchema(raw json.RawMessage) (*argSchema, error) {
 	} else if kind != "object" {
 		return nil, fmt.Errorf(`its type is %v, but arguments are always an "object"`, kind)
 	}
-	if err := checkRefs(document); err != nil {
-		return nil, err
-	}
-	resolved, err := resolve(raw)
+	held, resolved, err := resolve(raw)
 	if err != nil {
 		return nil, err
 	}
-	return &argSchema{raw: raw, document: document, resolved: resolved}, nil
+	return &argSchema{raw: raw, document: held, resolved: resolved}, nil
 }
 
-func resolve(raw json.RawMessage) (_ *jsonschema.Resolved, err error) {
+// resolve returns a schema as the validator holds it, and ready to validate. Its
+// references are checked in that form and not as they were written: the reader
+// takes keywords in any case, so that what it holds may refer where the text,
+// read by the letter, does not.
+func resolve(raw json.RawMessage) (held map[string]any, _ *jsonschema.Resolved, err error) {
 	// A schema may come from anywhere, and the resolver asserts what it expects.
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -58,9 +59,20 @@ func resolve(raw json.RawMessage) (_ *jsonschema.Resolved, err error) {
 	}()
 	var schema jsonschema.Schema
 	if err := json.Unmarshal(raw, &schema); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return schema.Resolve(nil)
+	text, err := json.Marshal(&schema)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := json.Unmarshal(text, &held); err != nil {
+		return nil, nil, err
+	}
+	if err := checkRefs(held); err != nil {
+		return nil, nil, err
+	}
+	resolved, err := schema.Resolve(nil)
+	return held, resolved, err
 }
 
 // check returns a *Failure, as the error that it is, or nil.

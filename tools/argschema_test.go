@@ -161,12 +161,25 @@ func TestMountRefusesBadSchemas(t *testing.T) {
 	}
 }
 
+// The reader of schemas takes keywords in any case, so a circle is one however its
+// keywords are written; it would overflow the validator's stack.
+func TestACircleIsRefusedInWhateverCaseItIsWritten(t *testing.T) {
+	for _, schema := range []string{
+		`{"allOf":[{"$ref":"#"}]}`, `{"AllOf":[{"$ref":"#"}]}`, `{"ALLOF":[{"$REF":"#"}]}`,
+		`{"Not":{"$ref":"#"}}`, `{"anyof":[{"$Ref":"#/$Defs/a"}],"$Defs":{"a":{"OneOf":[{"$ref":"#"}]}}}`,
+	} {
+		var tree Tree
+		require.Error(t, tree.Mount("/tool", fakeTool{schema}), schema)
+	}
+}
+
 func FuzzCheckArgs(f *testing.F) {
 	f.Add(orderSchema, `{"id":"a","limit":3}`)
 	f.Add(`{"allOf":[{"$ref":"#/$defs/a"}],"$defs":{"a":{"minProperties":1}}}`, `{}`)
 	f.Add(`{"type":"object","unevaluatedProperties":false,"dependentRequired":{"a":["b"]}}`, `{"a":1}`)
 	f.Add(`{"oneOf":[{"required":["a"]},{"if":{"const":{}},"then":false}],"patternProperties":{"^x":{"multipleOf":0}}}`, `{"xa":7}`)
 	f.Add(`{"properties":{"a":{"contains":{"type":"number"},"minContains":2,"items":false},"b":{"exclusiveMinimum":1e300}}}`, `{"a":[1,2],"b":-1e300}`)
+	f.Add(`{"AllOf":[{"$ref":"#"}],"":{"":{}}}`, `{}`)
 	f.Fuzz(func(t *testing.T, schema, args string) {
 		var tree Tree
 		if tree.Mount("/tool", fakeTool{schema}) != nil {
