@@ -89,9 +89,11 @@ func (r *root) storeDelete(d *deletion, msg *Delete) {
 	d.at = msg.At
 	r.storing++
 	r.deps.background(func(c context.Context) {
-		receipt, err := r.deps.store.DeleteSession(c, cmd, func(f sessions.Fence) {
-			r.deps.feed.End(f.Incarnation, feed.Deleted)
-			r.deps.send(r.deps.root, &hidden{d, f.Incarnation})
+		receipt, err := r.deps.store.DeleteSession(c, cmd, func(gone []sessions.DeletedSession) {
+			for _, s := range gone {
+				r.deps.feed.End(s.Fence.Incarnation, feed.Deleted)
+			}
+			r.deps.send(r.deps.root, &hidden{d, gone[0].Fence.Incarnation})
 		})
 		r.deps.send(r.deps.root, &deletionStored{d, receipt, err})
 	})

@@ -69,7 +69,7 @@ func (g *gatedStore) CommitTurn(ctx context.Context, c sessions.CommitTurn) (ses
 	return g.Store.CommitTurn(ctx, c)
 }
 
-func (g *gatedStore) DeleteSession(ctx context.Context, c sessions.DeleteSession, hidden func(sessions.Fence)) (*sessions.Receipt, error) {
+func (g *gatedStore) DeleteSession(ctx context.Context, c sessions.DeleteSession, hidden func([]sessions.DeletedSession)) (*sessions.Receipt, error) {
 	g.mu.Lock()
 	hook := g.onDelete
 	g.mu.Unlock()

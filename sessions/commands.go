@@ -14,8 +14,17 @@ type CreateSession struct {
 	Labels         map[string]string
 	ParentID       SessionID // "" for a root; SESSION_NOT_FOUND when it does not exist
 	ParentLocation Location
-	Request        *Request // nil when the client gave no request id
+	Call           ChildCall // what asks for a child, zero for none
+	Request        *Request  // nil when the client gave no request id
 	Now            Time
+}
+
+// ChildCall is what a child of a tool call is found again by: the call that made
+// it, or the name under which the parent keeps it.
+type ChildCall struct {
+	TurnID TurnID
+	CallID CallID
+	Name   string // of a companion, "" for none
 }
 
 // CreatedSession is the answer to CreateSession.
@@ -85,20 +94,80 @@ type ClosedSession struct {
 	Frames  []Frame
 }
 
-// DeleteSession asks for the end of a session.
+// ForkSession asks for a copy of a conversation in a new session.
+type ForkSession struct {
+	Owner      Owner
+	At         Address
+	ThroughSeq int64     // the last message copied; 0 means all
+	NewID      SessionID // of the new session
+	NewTarget  string    // its target key, "" for none
+	Request    *Request
+	Now        Time
+}
+
+// ForkedSession is the answer to ForkSession.
+type ForkedSession struct {
+	Session   Session
+	Duplicate bool
+}
+
+// SettleRef changes what is known of a remote child.
+type SettleRef struct {
+	Parent Incarnation
+	Child  SessionID
+	Status RefStatus
+	Now    Time
+}
+
+// DeleteSession asks for the end of a session, and by default of its tree.
 type DeleteSession struct {
 	Owner        Owner
 	At           Address
+	Children     ChildPolicy
 	RejectIfBusy bool
-	TombstoneMs  int64 // how long tombstones are kept, in milliseconds
+	Retire       *Retirement // nil unless retention asks
+	Announce     bool        // keep what is deleted for Unheard
+	TombstoneMs  int64       // how long tombstones are kept, in milliseconds
 	Now          Time
+}
+
+// ChildPolicy says what a delete does to local children.
+type ChildPolicy string
+
+// The policies. "" means Cascade.
+const (
+	Cascade ChildPolicy = "cascade" // they end too, and theirs
+	Detach  ChildPolicy = "detach"  // they live on as roots
+)
+
+// Retirement is the condition of a delete that retention asks for: unless all of
+// it holds for every session of the tree, the delete is CONFLICT. No session is
+// busy or damaged, and none was active at Before or later.
+type Retirement struct {
+	Before Time
+	Blank  bool // and none has had a turn
 }
 
 // ClearOwner asks for the end of all sessions of an owner.
 type ClearOwner struct {
 	Owner       Owner
+	Announce    bool // as in DeleteSession
 	TombstoneMs int64
 	Now         Time
+}
+
+// DeletedSession names a session that a delete has ended.
+type DeletedSession struct {
+	Owner Owner
+	ID    SessionID
+	Fence Fence
+}
+
+// Compaction says what a compaction did.
+type Compaction struct {
+	BytesBefore int64    `json:"bytesBefore"` // of all files
+	BytesAfter  int64    `json:"bytesAfter"`
+	Files       []string `json:"files"` // absolute paths of the files and folders that hold the store
 }
 
 // Receipt says what a delete removed, counted as committed.

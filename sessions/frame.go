@@ -18,6 +18,7 @@ const (
 	FrameToolCall      FrameType = "tool_call"
 	FrameToolResult    FrameType = "tool_result"
 	FrameUsage         FrameType = "usage"
+	FrameChild         FrameType = "child"
 	FrameCompleted     FrameType = "completed"
 	FrameFailed        FrameType = "failed"
 	FrameCancelled     FrameType = "cancelled"
@@ -83,6 +84,12 @@ type (
 	UsageReported struct {
 		Usage Usage `json:"usage"`
 	}
+	// ChildChanged: a sub-session was started by the turn, or changed its status.
+	ChildChanged struct {
+		SessionID SessionID `json:"sessionId"`
+		Location  Location  `json:"location"`
+		Status    RefStatus `json:"status"`
+	}
 	// Completed: the turn ended with an answer.
 	Completed struct{}
 	// Failed: the turn ended with an error.
@@ -121,6 +128,7 @@ func (MessageAppended) frameType() FrameType { return FrameMessage }
 func (CallStarted) frameType() FrameType     { return FrameToolCall }
 func (CallEnded) frameType() FrameType       { return FrameToolResult }
 func (UsageReported) frameType() FrameType   { return FrameUsage }
+func (ChildChanged) frameType() FrameType    { return FrameChild }
 func (Completed) frameType() FrameType       { return FrameCompleted }
 func (Failed) frameType() FrameType          { return FrameFailed }
 func (Cancelled) frameType() FrameType       { return FrameCancelled }
@@ -188,6 +196,7 @@ var frameDecoders = map[FrameType]func([]byte) (FrameBody, error){
 	FrameToolCall:      decodeBody[CallStarted],
 	FrameToolResult:    decodeBody[CallEnded],
 	FrameUsage:         decodeBody[UsageReported],
+	FrameChild:         decodeBody[ChildChanged],
 	FrameCompleted:     decodeBody[Completed],
 	FrameFailed:        decodeBody[Failed],
 	FrameCancelled:     decodeBody[Cancelled],

@@ -109,3 +109,27 @@ type BusyTurn struct {
 	Turn    Turn
 	Session Session
 }
+
+// RetireQuery asks for a page of the roots that a rule of retention names. A
+// closed session counts as last active when it was closed.
+type RetireQuery struct {
+	Profile string // "" means any
+	Before  Time   // last active before; 0 means any
+	Blank   bool   // without a turn
+	Beyond  int64  // not among so many of an owner that were active last; 0 means any
+	Limit   int
+	Cursor  string // NextCursor of the page before
+}
+
+// RetirePage is one page of roots.
+type RetirePage struct {
+	Roots      []Retiree
+	NextCursor string
+}
+
+// Retiree is a root that retention may end: if nothing of its tree was active at
+// Before or later.
+type Retiree struct {
+	DeletedSession
+	Before Time
+}

@@ -24,6 +24,7 @@ type Store interface {
 	TurnWriter
 	SessionReader
 	TurnReader
+	RefStore
 	HostStore
 }
 
@@ -48,6 +49,10 @@ type SessionWriter interface {
 	// with Created false when its id or key exists already. An id and a key of
 	// two different sessions are CONFLICT. A claimed request id of another
 	// request is REQUEST_CONFLICT.
+	//
+	// With a parent, the parent's ref is stored in the same transaction, and a
+	// ref that the parent has for the same Call decides: its session is the one
+	// returned. SESSION_NOT_FOUND when the parent, or that session, is no more.
 	CreateSession(ctx context.Context, c CreateSession) (CreatedSession, error)
 
 	// SetState stores or removes one named value of a session, whatever the
@@ -73,15 +78,30 @@ type SessionWriter interface {
 	// when there is none.
 	CloseSession(ctx context.Context, c CloseSession) (ClosedSession, error)
 
-	// DeleteSession hides and fences the session in one transaction: from its
-	// return on, no read finds it and every write of its life is ErrFenced. Its
-	// rows are removed before it returns, in transactions of bounded size.
-	// No session: Receipt nil and no error. Busy with RejectIfBusy: CONFLICT,
-	// and nothing changed.
+	// ForkSession copies messages into a new session of the same profile, up to
+	// one of them or to the last step stored; calls that are open there get
+	// results that say so. State is copied with the last message only.
+	// SESSION_NOT_FOUND, SESSION_DAMAGED; INVALID_REQUEST when there is no such
+	// message; CONFLICT when the new id or key is in use. A repeat of a claimed
+	// request id returns the fork there is.
+	ForkSession(ctx context.Context, c ForkSession) (ForkedSession, error)
+
+	// DeleteSession hides and fences the session, and with Cascade its local
+	// descendants, in one transaction: from its return on, no read finds them and
+	// every write of their lives is ErrFenced. Their rows are removed before it
+	// returns, in transactions of bounded size.
+	//
+	// The children of a session are those that its local refs name and those
+	// whose parent it is and that were made as local, without those that a remote
+	// ref of any session names; the session itself may be gone. With Detach, what
+	// has it as its parent and was made as local has none afterwards.
+	//
+	// Nothing to end: Receipt nil and no error. CONFLICT, and nothing changed,
+	// when Retire forbids it or, with RejectIfBusy, one of them is busy.
 	//
 	// hidden, when not nil, is called once after the first transaction, before
-	// rows are removed, with the life that ended.
-	DeleteSession(ctx context.Context, c DeleteSession, hidden func(Fence)) (*Receipt, error)
+	// rows are removed, with the sessions that ended.
+	DeleteSession(ctx context.Context, c DeleteSession, hidden func([]DeletedSession)) (*Receipt, error)
 
 	// ClearOwner does the same to every session of the owner, and raises the
 	// owner's generation, so that a session made under an older one is refused.
@@ -132,12 +152,34 @@ type SessionReader interface {
 	// Messages returns messages of a life; SESSION_DAMAGED when a body fails its
 	// checksum, SESSION_NOT_FOUND when the life is over.
 	Messages(ctx context.Context, life Incarnation, q MessageQuery) (MessagePage, error)
+	// Retirable returns roots that a rule of retention names, those that were
+	// active longest ago first. It is a proposal: only a delete with Retire
+	// looks at whole trees.
+	Retirable(ctx context.Context, q RetireQuery) (RetirePage, error)
 	// Frames returns kept frames of a life, and tells which are missing, with
 	// errors as Messages. Of a turn that is terminal the last frame is always kept
 	// unless retention has cut it.
 	Frames(ctx context.Context, life Incarnation, q FrameQuery) (FramePage, error)
 	// State returns the named value, or all when name is "". Missing: empty map.
 	State(ctx context.Context, life Incarnation, name string) (map[string]StateValue, error)
+}
+
+// RefStore keeps parents' records of sub-sessions. A life that is over is
+// ErrFenced to its writers and SESSION_NOT_FOUND to its readers.
+type RefStore interface {
+	// AddRefs stores refs of a life and returns for each the one that is stored:
+	// a ref that is there already for the same session, the same call (TurnID and
+	// CallID), or the same companion (Host, ProfileKey and Name) is returned
+	// unchanged. The same holds among the refs of one call. INVALID_REQUEST, and
+	// nothing is stored, when one has no valid location.
+	AddRefs(ctx context.Context, parent Incarnation, refs []Ref) ([]Ref, error)
+	// SettleRef changes the status of a remote ref; NOT_FOUND when there is none.
+	SettleRef(ctx context.Context, c SettleRef) error
+	// RemoveRef forgets a remote ref. None is no error.
+	RemoveRef(ctx context.Context, parent Incarnation, child SessionID) error
+	// Refs returns the refs of a life, oldest first. SESSION_DAMAGED when one has
+	// no valid location: it is never guessed.
+	Refs(ctx context.Context, parent Incarnation) ([]Ref, error)
 }
 
 // TurnReader answers questions about turns and claims.
@@ -167,6 +209,16 @@ type HostStore interface {
 	// Sweep removes what has expired by now (claims, tombstones) and what a
 	// delete cut short by a crash has left. It works in bounded transactions.
 	Sweep(ctx context.Context, now Time) error
+	// Unheard returns up to limit of the sessions that were deleted with Announce
+	// and are not Heard of yet, oldest first.
+	Unheard(ctx context.Context, limit int) ([]DeletedSession, error)
+	// Heard forgets sessions that Unheard has returned.
+	Heard(ctx context.Context, heard []DeletedSession) error
+	// Compact removes what deletes have left, then every byte of what was
+	// removed, and gives the space back. Writes wait meanwhile.
+	// STORE_UNAVAILABLE when there is too little room on the disk for it,
+	// NOT_SUPPORTED by a store that cannot.
+	Compact(ctx context.Context) (Compaction, error)
 	// Close waits for writes under way and releases the store. Later calls of
 	// any method answer STORE_UNAVAILABLE; a second Close does nothing.
 	Close() error

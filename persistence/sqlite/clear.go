@@ -26,8 +26,8 @@ func (s *Store) clearOwner(c sessions.ClearOwner, hidden func(sessions.Incarnati
 	}
 	if truncated != nil {
 		r.begin(*truncated)
-		hidden(truncated.fence.Incarnation)
-		if err := s.removeFolders(truncated.fence.Incarnation, r); err != nil {
+		hidden(truncated.last)
+		if err := s.removeFolders(truncated.last, r); err != nil {
 			return err
 		}
 		r.finish(s.compact())
@@ -40,7 +40,7 @@ func (s *Store) clearOwner(c sessions.ClearOwner, hidden func(sessions.Incarnati
 		return err
 	}
 	r.begin(end)
-	hidden(end.fence.Incarnation)
+	hidden(end.last)
 	return s.remove(scope{owner: c.Owner}, r)
 }
 
@@ -63,7 +63,7 @@ func (s *Store) hideOwner(t *tx, c sessions.ClearOwner) (ended, error) {
 	}
 	t.files.endAll()
 	n, err := t.exec("UPDATE sessions SET deleted_ms = ?, epoch = epoch + 1 WHERE owner = ? AND deleted_ms IS NULL", c.Now, c.Owner)
-	return ended{fence: sessions.Fence{Incarnation: last}, sessions: n, rows: map[string]int64{"dedupe_claims": claims}}, err
+	return ended{last: last, sessions: n, rows: map[string]int64{"dedupe_claims": claims}}, err
 }
 
 // buryOwner raises the owner's generation, leaves its tombstone, and writes the
@@ -122,7 +122,7 @@ func (s *Store) emptyTables(l *link, c sessions.ClearOwner) (*ended, error) {
 		_, rollback := l.tx.exec("ROLLBACK")
 		return nil, errors.Join(err, rollback)
 	}
-	return &ended{fence: sessions.Fence{Incarnation: last}, sessions: rows["sessions"], rows: rows}, nil
+	return &ended{last: last, sessions: rows["sessions"], rows: rows}, nil
 }
 
 // compact gives the space of what was deleted back, and with it the last of the

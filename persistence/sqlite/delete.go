@@ -9,7 +9,7 @@ import (
 // DeleteSession ends a session; see the port. Once begun it goes on to its end
 // even if the caller stops waiting: then the receipt is incomplete, or the
 // error is ErrOutcomeUnknown, and hidden may be called after the return.
-func (s *Store) DeleteSession(ctx context.Context, c sessions.DeleteSession, hidden func(sessions.Fence)) (*sessions.Receipt, error) {
+func (s *Store) DeleteSession(ctx context.Context, c sessions.DeleteSession, hidden func([]sessions.DeletedSession)) (*sessions.Receipt, error) {
 	receipt, found, err := s.awaitRemoval(ctx, func(r *removal) error { return s.deleteSession(c, hidden, r) })
 	if err != nil || !found {
 		return nil, err
@@ -47,27 +47,28 @@ func (s *Store) awaitRemoval(ctx context.Context, run func(*removal) error) (ses
 
 // ended is what the first transaction of a delete did.
 type ended struct {
-	fence    sessions.Fence // of the session deleted, zero when there was none; of the last life a clear ended
-	sessions int64          // how many a clear has ended
+	gone     []sessions.DeletedSession // by a delete
+	last     sessions.Incarnation      // of the lives a clear has ended
+	sessions int64                     // how many
 	rows     map[string]int64
 }
 
-func (s *Store) deleteSession(c sessions.DeleteSession, hidden func(sessions.Fence), r *removal) error {
+func (s *Store) deleteSession(c sessions.DeleteSession, hidden func([]sessions.DeletedSession), r *removal) error {
 	end, err := deleting(s, func() (ended, error) {
 		return do(always, s.writer, func(t *tx) (ended, error) { return s.hide(t, c) })
 	})
 	if err != nil {
 		return err
 	}
-	if end.fence == (sessions.Fence{}) {
+	if len(end.gone) == 0 {
 		// A delete cut short by a crash may have left rows of an earlier life.
 		return s.remove(scope{owner: c.Owner}, &removal{receipt: sessions.Receipt{Rows: map[string]int64{}}})
 	}
 	r.begin(end)
 	if hidden != nil {
-		hidden(end.fence)
+		hidden(end.gone)
 	}
-	return s.remove(scope{life: end.fence.Incarnation}, r)
+	return s.remove(scope{life: end.gone[0].Fence.Incarnation}, r)
 }
 
 // hide makes the session invisible, fences its writers, and leaves tombstones.
@@ -86,7 +87,7 @@ func (s *Store) hide(t *tx, c sessions.DeleteSession) (ended, error) {
 		return ended{}, err
 	}
 	t.files.end(session.Fence.Incarnation)
-	end := ended{fence: session.Fence, sessions: 1, rows: map[string]int64{}}
+	end := ended{gone: []sessions.DeletedSession{{Owner: session.Owner, ID: session.ID, Fence: session.Fence}}, sessions: 1, rows: map[string]int64{}}
 	expires := c.Now + sessions.Time(c.TombstoneMs)
 	claims, err := claimsOf(t, session.Fence.Incarnation, c.Now)
 	if err != nil {

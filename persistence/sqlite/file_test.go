@@ -155,7 +155,7 @@ func TestADeleteCutShortIsFinishedLater(t *testing.T) {
 			require.NoError(t, accepting(t, s, "a")())
 			var after *sqlite.Store
 			_, err := s.DeleteSession(t.Context(), sessions.DeleteSession{Owner: sessions.LocalOwner, At: prompt("a", "a").At, TombstoneMs: 1 << 40},
-				func(sessions.Fence) { after = crashed(t, path, sqlite.FramesRecord) })
+				func([]sessions.DeletedSession) { after = crashed(t, path, sqlite.FramesRecord) })
 			require.NoError(t, err)
 
 			_, err = after.Session(t.Context(), sessions.LocalOwner, prompt("a", "a").At)

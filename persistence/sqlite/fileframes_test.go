@@ -347,7 +347,7 @@ func TestADeleteCutShortLeavesItsFilesToTheSweep(t *testing.T) {
 	s.accept("a", "one")
 	var after *sqlite.Store
 	_, err := s.DeleteSession(t.Context(), sessions.DeleteSession{Owner: sessions.LocalOwner, At: prompt("a", "a").At, TombstoneMs: 1 << 40},
-		func(sessions.Fence) { after = crashed(t, s.path, sqlite.FramesFile) })
+		func([]sessions.DeletedSession) { after = crashed(t, s.path, sqlite.FramesFile) })
 	require.NoError(t, err)
 	require.Len(t, filesIn(t, after.FrameFolder()), 2)
 	require.NoError(t, after.Sweep(t.Context(), 1_750_000_000_000))

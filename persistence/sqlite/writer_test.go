@@ -171,7 +171,7 @@ func TestADeleteGoesOnWithoutItsCaller(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	release := make(chan struct{})
 	receipt, err := s.DeleteSession(ctx, sessions.DeleteSession{Owner: sessions.LocalOwner, At: prompt("a", "a").At, Now: 1},
-		func(sessions.Fence) {
+		func([]sessions.DeletedSession) {
 			cancel()
 			<-release
 		})

@@ -13,7 +13,7 @@ func testDelete(t *testing.T, f Factory) {
 	t.Run("nothing to delete is no error", func(t *testing.T) {
 		w := newWorld(t, f)
 		receipt, err := w.store.DeleteSession(t.Context(), sessions.DeleteSession{Owner: owner, At: byID("nobody"), TombstoneMs: day, Now: w.now},
-			func(sessions.Fence) { t.Error("hidden was called") })
+			func([]sessions.DeletedSession) { t.Error("hidden was called") })
 		require.NoError(t, err)
 		require.Nil(t, receipt)
 	})
@@ -21,7 +21,7 @@ func testDelete(t *testing.T, f Factory) {
 		w := newWorld(t, f)
 		a := w.accept(w.prompt(byKey("doc", "writer"), "question"))
 		_, err := w.store.DeleteSession(t.Context(), sessions.DeleteSession{Owner: owner, At: addressOf(a.Session),
-			RejectIfBusy: true, TombstoneMs: day, Now: w.now}, func(sessions.Fence) { t.Error("hidden was called") })
+			RejectIfBusy: true, TombstoneMs: day, Now: w.now}, func([]sessions.DeletedSession) { t.Error("hidden was called") })
 		requireCode(t, sessions.CodeConflict, err)
 		require.Equal(t, a.Session, w.get(addressOf(a.Session)))
 		w.commit(w.answer(a, "reply"))
@@ -30,17 +30,17 @@ func testDelete(t *testing.T, f Factory) {
 	t.Run("hidden is called once, between hiding and return", func(t *testing.T) {
 		w := newWorld(t, f)
 		a := w.accept(w.prompt(byKey("doc", "writer"), "question"))
-		var calls []sessions.Fence
+		var calls []sessions.DeletedSession
 		_, err := w.store.DeleteSession(t.Context(), sessions.DeleteSession{Owner: owner, At: addressOf(a.Session), TombstoneMs: day, Now: w.now},
-			func(f sessions.Fence) {
-				calls = append(calls, f)
+			func(gone []sessions.DeletedSession) {
+				calls = append(calls, gone...)
 				_, err := w.store.Session(t.Context(), owner, addressOf(a.Session))
 				requireCode(t, sessions.CodeSessionNotFound, err)
 				_, err = w.store.CommitTurn(t.Context(), w.answer(a, "late"))
 				require.ErrorIs(t, err, sessions.ErrFenced)
 			})
 		require.NoError(t, err)
-		require.Equal(t, []sessions.Fence{a.Session.Fence}, calls)
+		require.Equal(t, []sessions.DeletedSession{{Owner: owner, ID: a.Session.ID, Fence: a.Session.Fence}}, calls)
 	})
 	t.Run("late writes are refused, also after a new life began", func(t *testing.T) {
 		w := newWorld(t, f)
