@@ -39,6 +39,7 @@ var operations = byArgs(
 	plain((*Access).SessionDelete),
 	plain((*Access).SessionClearAll),
 	plain((*Access).SessionSeed),
+	plain((*Access).SessionFork),
 	plain((*Access).Cancel),
 	plain((*Access).Turn),
 	plain((*Access).Turns),
@@ -46,6 +47,7 @@ var operations = byArgs(
 	plain((*Access).Frames),
 	plain((*Access).State),
 	plain((*Access).StateSet),
+	plain((*Access).Children),
 	streaming((*Access).Prompt),
 	streaming((*Access).Retry),
 )

@@ -36,6 +36,14 @@ var ErrNoSession = Errorf(CodeSessionNotFound, "No session has this address; cre
 // the write is stored.
 var ErrFenced = Errorf(CodeConflict, "The write belongs to a life or activation of the session that is over.")
 
+// ErrTreeBusy refuses a delete that is to leave busy sessions alone. Its
+// details.reason tells it from other conflicts.
+var ErrTreeBusy = Errorf(CodeConflict, "The session, or one below it, is busy; wait for its turn to end or delete it with the turn.").
+	With("reason", ReasonBusy)
+
+// ReasonBusy is the details.reason of ErrTreeBusy.
+const ReasonBusy = "busy"
+
 // ErrTurnEnded refuses a write to a turn that is already terminal.
 var ErrTurnEnded = Errorf(CodeConflict, "The turn has already ended.")
 
@@ -97,7 +105,8 @@ type SessionWriter interface {
 	// has it as its parent and was made as local has none afterwards.
 	//
 	// Nothing to end: Receipt nil and no error. CONFLICT, and nothing changed,
-	// when Retire forbids it or, with RejectIfBusy, one of them is busy.
+	// when Retire forbids it or, with RejectIfBusy, one of them is busy, which is
+	// ErrTreeBusy.
 	//
 	// hidden, when not nil, is called once after the first transaction, before
 	// rows are removed, with the sessions that ended.

@@ -41,7 +41,10 @@ func TestArgsAgreeInBothDirections(t *testing.T) {
 		{api.OpSessionUpdate, `{"sessionId":"s-1","title":"","labels":{}}`,
 			&api.SessionUpdateArgs{Address: byID, Title: new(""), Labels: map[string]string{}}},
 		{api.OpSessionDelete, `{"sessionId":"s-1","ifBusy":"reject","children":"detach","deleteGraceMs":0}`,
-			&api.SessionDeleteArgs{Address: byID, IfBusy: api.IfBusyReject, Children: api.ChildrenDetach, DeleteGraceMs: new(int64(0))}},
+			&api.SessionDeleteArgs{Address: byID, IfBusy: api.IfBusyReject, Children: sessions.Detach, DeleteGraceMs: new(int64(0))}},
+		{api.OpSessionFork, `{"targetKey":"order/1","profileKey":"clerk","throughSeq":1,"newSessionId":"s-2","newTargetKey":"k2","requestId":"r"}`,
+			&api.SessionForkArgs{Address: byKey, ThroughSeq: new(int64(1)), NewSessionID: "s-2", NewTargetKey: "k2", RequestID: "r"}},
+		{api.OpChildren, `{"sessionId":"s-1"}`, &api.ChildrenArgs{Address: byID}},
 		{api.OpSessionClearAll, `{"allOwners":true}`, &api.SessionClearAllArgs{AllOwners: true}},
 		{api.OpPrompt, `{"sessionId":"s-1","text":"a\u0000b","requestId":"r","busy":"steer","wait":"pending","stream":true,"maxIterations":1,"promptTimeoutMs":9223372036854775807}`,
 			&api.PromptArgs{Address: byID, Text: "a\x00b", RequestID: "r", Busy: api.BusySteer, Wait: api.WaitPending,
@@ -82,6 +85,8 @@ func TestDefaults(t *testing.T) {
 		api.MessagesArgs{AfterSeq: new(int64(3)), BeforeSeq: new(int64(8)), Order: api.Descending, Limit: new(2)}.Query())
 	require.Equal(t, int64(5_000), api.SessionDeleteArgs{}.GraceMs())
 	require.Zero(t, api.SessionDeleteArgs{DeleteGraceMs: new(int64(0))}.GraceMs())
+	require.Zero(t, api.SessionForkArgs{}.Through())
+	require.Equal(t, int64(7), api.SessionForkArgs{ThroughSeq: new(int64(7))}.Through())
 	require.Equal(t, api.BusyReject, api.PromptArgs{}.BusyPolicy())
 	require.Equal(t, api.WaitDone, api.PromptArgs{}.WaitFor())
 	require.Equal(t, api.WaitAccepted, api.PromptArgs{Wait: api.WaitAccepted}.WaitFor())

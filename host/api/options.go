@@ -45,15 +45,6 @@ const (
 	IfBusyReject IfBusy = "reject" // answer CONFLICT and change nothing
 )
 
-// Children says what a delete does to local sub-sessions.
-type Children string
-
-// The choices. "" means ChildrenCascade.
-const (
-	ChildrenCascade Children = "cascade" // delete them too
-	ChildrenDetach  Children = "detach"  // let them live on as roots
-)
-
 // Teardown says that a removal goes on after its answer. "" means it is done.
 type Teardown string
 

@@ -8,11 +8,11 @@ const (
 	MaxDeleteGraceMs     = 60_000
 )
 
-// SessionDeleteArgs asks for the end of a session.
+// SessionDeleteArgs asks for the end of a session, and by default of all below it.
 type SessionDeleteArgs struct {
 	Address
-	IfBusy   IfBusy   `json:"ifBusy,omitempty" strict:"nonempty"`
-	Children Children `json:"children,omitempty" strict:"nonempty"`
+	IfBusy   IfBusy               `json:"ifBusy,omitempty" strict:"nonempty"`
+	Children sessions.ChildPolicy `json:"children,omitempty" strict:"nonempty"`
 	// DeleteGraceMs is how long the answer waits for the removal to be done: 0 to
 	// MaxDeleteGraceMs milliseconds, nil DefaultDeleteGraceMs.
 	DeleteGraceMs *int64 `json:"deleteGraceMs,omitempty"`

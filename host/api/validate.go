@@ -73,7 +73,7 @@ func (a SessionDeleteArgs) Validate(sessions.Limits) error {
 	return cmp.Or(
 		a.check(true),
 		oneOf("/args/ifBusy", a.IfBusy, IfBusyCancel, IfBusyReject),
-		oneOf("/args/children", a.Children, ChildrenCascade, ChildrenDetach),
+		oneOf("/args/children", a.Children, sessions.Cascade, sessions.Detach),
 		checkRange("/args/deleteGraceMs", "deleteGraceMs", a.DeleteGraceMs, 0, MaxDeleteGraceMs),
 	)
 }

@@ -95,6 +95,8 @@ func TestEveryOperationSendsItsArgumentsAndGivesItsResult(t *testing.T) {
 	check(t, &got, &result, &api.SessionClearAllArgs{}, api.SessionClearAllResult{Teardown: api.TeardownPending}, bind(ctx, c.SessionClearAll))
 	check(t, &got, &result, &api.SessionSeedArgs{Address: at, Messages: []api.SeedMessage{{Role: sessions.RoleUser, Content: sessions.Text("x")}}},
 		api.SessionSeedResult{Session: session, Appended: 1}, bind(ctx, c.SessionSeed))
+	check(t, &got, &result, &api.SessionForkArgs{Address: at, ThroughSeq: new(int64(2)), NewTargetKey: "k"}, api.SessionForkResult{Session: session}, bind(ctx, c.SessionFork))
+	check(t, &got, &result, &api.ChildrenArgs{Address: at}, api.ChildrenResult{Refs: []sessions.Ref{{SessionID: "b", Location: sessions.Local}}}, bind(ctx, c.Children))
 	check(t, &got, &result, &api.PromptArgs{Address: at, Text: "x", RequestID: "r"}, api.PromptResult{Status: api.PromptCompleted, TurnID: "t"},
 		func(a api.PromptArgs) (*api.PromptResult, error) { return c.Prompt(ctx, a, nil) })
 	check(t, &got, &result, &api.CancelArgs{Address: at}, api.CancelResult{Cancelled: true}, bind(ctx, c.Cancel))

@@ -51,6 +51,16 @@ func (c *Client) SessionSeed(ctx context.Context, args api.SessionSeedArgs) (*ap
 	return call[api.SessionSeedResult](ctx, c, api.OpSessionSeed, args)
 }
 
+// SessionFork copies a conversation into a new session.
+func (c *Client) SessionFork(ctx context.Context, args api.SessionForkArgs) (*api.SessionForkResult, error) {
+	return call[api.SessionForkResult](ctx, c, api.OpSessionFork, args)
+}
+
+// Children lists a session's sub-sessions.
+func (c *Client) Children(ctx context.Context, args api.ChildrenArgs) (*api.ChildrenResult, error) {
+	return call[api.ChildrenResult](ctx, c, api.OpChildren, args)
+}
+
 // Cancel cancels a turn or withdraws a queued prompt.
 func (c *Client) Cancel(ctx context.Context, args api.CancelArgs) (*api.CancelResult, error) {
 	return call[api.CancelResult](ctx, c, api.OpCancel, args)

@@ -78,7 +78,7 @@ func (s *Store) hide(t *tx, c sessions.DeleteSession) (ended, error) {
 		return ended{}, err
 	}
 	if c.RejectIfBusy && session.busy() != nil {
-		return ended{}, sessions.Errorf(sessions.CodeConflict, "The session is busy; wait for its turn to end or delete it with the turn.")
+		return ended{}, sessions.ErrTreeBusy
 	}
 	if _, err := sessions.Next(session.Status, sessions.SessionDeleted); err != nil {
 		return ended{}, sessions.Errorf(sessions.CodeInternal, "The session cannot be deleted as it is.").Because(err)
