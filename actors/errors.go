@@ -80,7 +80,3 @@ func errToolTooLarge(size int, limit int64) *sessions.Error {
 func errNotRun(reason string) *sessions.Error {
 	return sessions.Errorf(sessions.CodeCancelled, "The call was not run: %s.", reason)
 }
-
-func errCutCall() *sessions.Error {
-	return sessions.Errorf(sessions.CodeCancelled, "The call was interrupted before it gave a result; it may have had effects.")
-}

@@ -77,7 +77,7 @@ func (r *run) endCommit(how cutting) sessions.CommitTurn {
 		}
 	}
 	if s.started {
-		s.fill(errCutCall())
+		s.fill(sessions.ErrCallCut)
 	} else {
 		s.fill(errNotRun(how.notRun))
 	}

@@ -23,6 +23,20 @@ func OpenCalls(history []Message) []ToolCall {
 	return nil
 }
 
+// ErrCallCut is the result of a call that ended before it gave one.
+var ErrCallCut = Errorf(CodeCancelled, "The call was interrupted before it gave a result; it may have had effects.")
+
+// CutResults returns the results that close history where it ends: one for each
+// open call, in call order, that says that the call was interrupted.
+func CutResults(history []Message) []Message {
+	open := OpenCalls(history)
+	results := make([]Message, len(open))
+	for i, c := range open {
+		results[i] = Message{Role: RoleTool, ToolCallID: c.ID, Error: ErrCallCut.Info()}
+	}
+	return results
+}
+
 // CheckPairing returns INVALID_REQUEST unless every tool call of messages has
 // exactly one result, directly after the message that made the call, and every
 // result has its call. field is the JSON pointer of the list.

@@ -1,6 +1,7 @@
 package sessions_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -89,4 +90,14 @@ func TestAPairedHistoryHasNoOpenCalls(t *testing.T) {
 		open := sessions.OpenCalls(paired[:n])
 		require.Equal(t, len(open) == 0, sessions.CheckPairing("", paired[:n]) == nil, "after %d messages", n)
 	}
+}
+
+func TestCutResultsCloseAHistoryWhereverItEnds(t *testing.T) {
+	whole := transcript{user(), calls("a", "b"), result("b"), result("a"), calls("c"), result("c")}
+	for n := range len(whole) + 1 {
+		closed := append(slices.Clone(whole[:n]), sessions.CutResults(whole[:n])...)
+		require.NoError(t, sessions.CheckPairing("", closed), "after %d messages", n)
+	}
+	require.Equal(t, []sessions.Message{{Role: sessions.RoleTool, ToolCallID: "a", Error: sessions.ErrCallCut.Info()}},
+		sessions.CutResults(whole[:3]))
 }

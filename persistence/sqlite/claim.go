@@ -66,6 +66,15 @@ func (c *claimRow) repeated(fingerprint [32]byte) error {
 	return nil
 }
 
+// session returns the session of a claim, SESSION_DELETED when it is no more.
+func (c *claimRow) session(t *tx) (*sessionRow, error) {
+	session, err := liveSession(always, t, c.Life)
+	if err == nil && session == nil {
+		err = errDeletedClaim
+	}
+	return session, err
+}
+
 // insertClaim stores a claim, over an expired one if need be. Without an expiry
 // it lives until its turn has ended.
 func insertClaim(t *tx, owner sessions.Owner, request sessions.Request, c claimRow, expires sql.Null[sessions.Time]) error {

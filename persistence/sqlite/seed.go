@@ -46,12 +46,9 @@ func (p *seeding) run(t *tx) (sessions.SeededSession, error) {
 		return none, err
 	}
 	if claim != nil {
-		session, err := liveSession(always, t, claim.Life)
+		session, err := claim.session(t)
 		if err != nil {
 			return none, err
-		}
-		if session == nil {
-			return none, errDeletedClaim
 		}
 		return sessions.SeededSession{Session: session.Session, Appended: int(claim.appended), Duplicate: true}, nil
 	}

@@ -54,6 +54,7 @@ func (f Factory) Run(t *testing.T) {
 		{"list", testList},
 		{"walk", testWalk},
 		{"seed", testSeed},
+		{"fork", testFork},
 		{"close session", testCloseSession},
 		{"delete", testDelete},
 		{"residue", testResidue},
