@@ -30,12 +30,11 @@ type Request struct {
 	System   string
 	Messages []sessions.Message
 	Tools    []Tool // in the order of their paths
-	Limits   Limits
-}
-
-// Limits bound one model call. Zero means the provider's own limit.
-type Limits struct {
-	MaxOutputTokens int64
+	Params   Params
+	// Schema is the JSON Schema of an object that the text of the answer must
+	// hold, nil for free text. The provider enforces it, or refuses the call if it
+	// cannot.
+	Schema json.RawMessage
 }
 
 // Tool is a tool as a model sees it.

@@ -51,20 +51,35 @@ var table = []row{
 	},
 	{
 		dir:     "oracle/scripted",
-		inside:  []string{"oracle", "sessions"},
+		inside:  []string{"oracle", "oracle/requestlog", "sessions"},
 		outside: []string{"github.com/goccy/go-yaml"},
 		why:     "an adapter; its scripts are YAML",
 	},
 	{
+		dir: "oracle/requestlog",
+		why: "counts what arrives, whatever it is",
+	},
+	{
+		dir:    "oracle/provider",
+		inside: []string{"oracle", "sessions"},
+		why:    "what adapters of models behind an API share; it knows no SDK and no wire format",
+	},
+	{
+		dir:    "oracle/provider/providertest",
+		inside: []string{"oracle/requestlog"},
+		why:    "plays bytes; what they mean is for the packages of the wire formats",
+	},
+	{
 		dir:     "oracle/openai",
-		inside:  []string{"oracle", "sessions"},
+		inside:  []string{"oracle", "oracle/provider", "sessions"},
 		outside: []string{"github.com/openai/openai-go/v3"},
 		tests:   []string{"oracle/openai/openaitest"},
 		why:     "an adapter, and the only one to know its SDK",
 	},
 	{
-		dir: "oracle/openai/openaitest",
-		why: "speaks the wire format by hand, so that the adapter is not tested against its own SDK",
+		dir:    "oracle/openai/openaitest",
+		inside: []string{"oracle/provider/providertest"},
+		why:    "speaks the wire format by hand, so that the adapter is not tested against its own SDK",
 	},
 	{
 		dir:     "tools",

@@ -4,13 +4,13 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
 	"time"
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 
 	"agenthost/oracle"
+	"agenthost/oracle/provider"
 	"agenthost/sessions"
 )
 
@@ -23,8 +23,6 @@ type Config struct {
 	Name       string        // what Name returns; default "openai:" and Model
 	MaxRetries int           // tries after the first; 0 means 3, negative none
 	RetryPause time.Duration // before the first retry, doubling; 0 means 500 ms
-	// Temperature is from 0 to 2; nil leaves it to the provider.
-	Temperature *float64
 	// HTTPClient makes the requests; it should have no overall timeout, since
 	// an answer may stream for minutes. nil is a client of the oracle's own.
 	HTTPClient *http.Client
@@ -33,12 +31,10 @@ type Config struct {
 // defaultBaseURL is where a configuration without BaseURL leads.
 const defaultBaseURL = "https://api.openai.com/v1"
 
-// idleConnections is how many connections to the provider are kept for reuse.
-const idleConnections = 64
-
 // Oracle calls one model.
 type Oracle struct {
 	config Config
+	caller provider.Caller
 	client sdk.ChatCompletionService
 }
 
@@ -54,41 +50,26 @@ func New(c Config) (*Oracle, error) {
 	if c.BaseURL == "" {
 		c.BaseURL = defaultBaseURL
 	}
-	if u, err := url.Parse(c.BaseURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, sessions.InvalidField("/baseURL", "A base URL is absolute and begins with http:// or https://.")
+	if err := provider.CheckBaseURL(c.BaseURL); err != nil {
+		return nil, err
 	}
-	c.fill()
+	if c.Name == "" {
+		c.Name = "openai:" + c.Model
+	}
+	if c.HTTPClient == nil {
+		c.HTTPClient = provider.NewHTTPClient()
+	}
 	options := []option.RequestOption{
 		option.WithBaseURL(c.BaseURL),
 		option.WithHTTPClient(c.HTTPClient),
-		option.WithMaxRetries(0), // the retries are this package's
-		option.WithMiddleware(refuseStatus),
+		option.WithMaxRetries(0), // the retries are the caller's
+		option.WithMiddleware(provider.RefuseStatus),
 	}
 	if c.APIKey != "" {
 		options = append(options, option.WithAPIKey(c.APIKey))
 	}
-	return &Oracle{config: c, client: sdk.NewChatCompletionService(options...)}, nil
-}
-
-// fill replaces zero values by their defaults.
-func (c *Config) fill() {
-	if c.Name == "" {
-		c.Name = "openai:" + c.Model
-	}
-	if c.MaxRetries == 0 {
-		c.MaxRetries = 3
-	}
-	if c.RetryPause <= 0 {
-		c.RetryPause = 500 * time.Millisecond
-	}
-	if c.HTTPClient == nil {
-		c.HTTPClient = &http.Client{}
-		if t, ok := http.DefaultTransport.(*http.Transport); ok {
-			own := t.Clone()
-			own.MaxIdleConnsPerHost = idleConnections
-			c.HTTPClient.Transport = own
-		}
-	}
+	caller := provider.Caller{Key: c.APIKey, MaxRetries: c.MaxRetries, RetryPause: c.RetryPause}
+	return &Oracle{config: c, caller: caller, client: sdk.NewChatCompletionService(options...)}, nil
 }
 
 // Name returns the configured name.
@@ -102,30 +83,11 @@ func (o *Oracle) Infer(ctx context.Context, r oracle.Request) iter.Seq2[oracle.P
 	return func(yield func(oracle.Part, error) bool) {
 		params, err := o.params(r)
 		if err != nil {
-			yield(nil, o.failure(err))
+			yield(nil, o.caller.Failure(err))
 			return
 		}
-		retries := o.retries()
-		for {
-			a := answer{yield: yield, used: callIDs(r.Messages), fresh: len(r.Messages) + 1}
-			err := o.attempt(ctx, params, &a)
-			switch {
-			case a.left:
-				return
-			case err == nil:
-				a.finish()
-				return
-			case ctx.Err() != nil:
-				yield(nil, ctx.Err())
-				return
-			case a.started || !retries.again(err):
-				yield(nil, o.failure(err))
-				return
-			}
-			if err := retries.pause(ctx, err); err != nil {
-				yield(nil, err)
-				return
-			}
-		}
+		o.caller.Infer(ctx, r.Messages, yield, func(ctx context.Context, a *provider.Answer) error {
+			return o.attempt(ctx, params, a)
+		})
 	}
 }

@@ -1,21 +1,15 @@
 package openai
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"strings"
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/shared"
 
 	"agenthost/oracle"
+	"agenthost/oracle/provider"
 	"agenthost/sessions"
 )
-
-// maxCallID is the longest id of a tool call that the API takes.
-const maxCallID = 40
 
 // params maps r to the body of a request.
 func (o *Oracle) params(r oracle.Request) (sdk.ChatCompletionNewParams, error) {
@@ -23,11 +17,15 @@ func (o *Oracle) params(r oracle.Request) (sdk.ChatCompletionNewParams, error) {
 		Model:         o.config.Model,
 		StreamOptions: sdk.ChatCompletionStreamOptionsParam{IncludeUsage: sdk.Bool(true)},
 	}
-	if t := o.config.Temperature; t != nil {
-		p.Temperature = sdk.Float(*t)
-	}
-	if n := r.Limits.MaxOutputTokens; n > 0 {
-		p.MaxCompletionTokens = sdk.Int(n)
+	tune(&p, r.Params)
+	if len(r.Schema) > 0 {
+		schema, err := provider.Object(r.Schema)
+		if err != nil {
+			return p, fmt.Errorf("the schema of the answer is no JSON object: %w", err)
+		}
+		p.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{
+			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{Name: "answer", Schema: schema, Strict: sdk.Bool(true)},
+		}
 	}
 	if r.System != "" {
 		p.Messages = append(p.Messages, sdk.SystemMessage(r.System))
@@ -45,18 +43,31 @@ func (o *Oracle) params(r oracle.Request) (sdk.ChatCompletionNewParams, error) {
 	return p, nil
 }
 
+// tune puts the parameters into p. What is not set is not sent.
+func tune(p *sdk.ChatCompletionNewParams, q oracle.Params) {
+	if q.Temperature != nil {
+		p.Temperature = sdk.Float(*q.Temperature)
+	}
+	if q.TopP != nil {
+		p.TopP = sdk.Float(*q.TopP)
+	}
+	if q.MaxOutputTokens > 0 {
+		p.MaxCompletionTokens = sdk.Int(q.MaxOutputTokens)
+	}
+	if q.Seed != nil {
+		p.Seed = sdk.Int(*q.Seed)
+	}
+	p.ReasoningEffort = shared.ReasoningEffort(q.Effort)
+}
+
 func wireMessage(m sessions.Message) sdk.ChatCompletionMessageParamUnion {
 	switch m.Role {
 	case sessions.RoleSystem:
-		return sdk.SystemMessage(plainText(m.Content))
+		return sdk.SystemMessage(provider.PlainText(m.Content))
 	case sessions.RoleAssistant:
 		return wireAssistant(m)
 	case sessions.RoleTool:
-		text := plainText(m.Content)
-		if m.Error != nil {
-			text = fmt.Sprintf("Error %s: %s", m.Error.Code, m.Error.Message)
-		}
-		return sdk.ToolMessage(text, wireID(m.ToolCallID))
+		return sdk.ToolMessage(provider.ResultText(m), provider.WireID(m.ToolCallID))
 	default:
 		return wireUser(m)
 	}
@@ -72,12 +83,12 @@ func wireUser(m sessions.Message) sdk.ChatCompletionMessageParamUnion {
 			images = true
 			at := sdk.ChatCompletionContentPartImageImageURLParam{URL: imageURL(c)}
 			parts = append(parts, sdk.ImageContentPart(at))
-		} else if text := textOf(c); text != "" {
+		} else if text := provider.TextOf(c); text != "" {
 			parts = append(parts, sdk.TextContentPart(text))
 		}
 	}
 	if !images && len(parts) <= 1 {
-		return sdk.UserMessage(plainText(m.Content))
+		return sdk.UserMessage(provider.PlainText(m.Content))
 	}
 	return sdk.UserMessage(parts)
 }
@@ -91,19 +102,15 @@ func imageURL(c sessions.Content) string {
 
 func wireAssistant(m sessions.Message) sdk.ChatCompletionMessageParamUnion {
 	var a sdk.ChatCompletionAssistantMessageParam
-	if text := plainText(m.Content); text != "" || len(m.ToolCalls) == 0 {
+	if text := provider.PlainText(m.Content); text != "" || len(m.ToolCalls) == 0 {
 		a.Content.OfString = sdk.String(text)
 	}
 	for _, c := range m.ToolCalls {
-		args := string(c.Args)
-		if args == "" {
-			args = "{}"
-		}
 		a.ToolCalls = append(a.ToolCalls, sdk.ChatCompletionMessageToolCallUnionParam{
 			OfFunction: &sdk.ChatCompletionMessageFunctionToolCallParam{
-				ID: wireID(c.ID),
+				ID: provider.WireID(c.ID),
 				Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{
-					Name: sessions.FunctionName(c.Path), Arguments: args,
+					Name: sessions.FunctionName(c.Path), Arguments: string(provider.CallArgs(c)),
 				},
 			},
 		})
@@ -111,62 +118,15 @@ func wireAssistant(m sessions.Message) sdk.ChatCompletionMessageParamUnion {
 	return sdk.ChatCompletionMessageParamUnion{OfAssistant: &a}
 }
 
-// plainText puts content into one text, for roles that can have nothing else.
-func plainText(content []sessions.Content) string {
-	var b strings.Builder
-	for _, c := range content {
-		b.WriteString(textOf(c))
-	}
-	return b.String()
-}
-
-func textOf(c sessions.Content) string {
-	switch c.Type {
-	case sessions.ContentJSON:
-		return string(c.Value)
-	case sessions.ContentImage:
-		return "[image]"
-	default:
-		return c.Text
-	}
-}
-
-// wireID shortens an id that came from elsewhere to what the API takes; equal
-// ids stay equal.
-func wireID(id sessions.CallID) string {
-	if len(id) <= maxCallID {
-		return string(id)
-	}
-	sum := sha256.Sum256([]byte(id))
-	return "call_" + hex.EncodeToString(sum[:16])
-}
-
-// wireTool gives a schema the type and the properties that the API insists on.
+// wireTool describes a tool as a function.
 func wireTool(t oracle.Tool) (sdk.ChatCompletionToolUnionParam, error) {
-	schema := map[string]json.RawMessage{}
-	if len(t.Schema) > 0 {
-		if err := json.Unmarshal(t.Schema, &schema); err != nil {
-			return sdk.ChatCompletionToolUnionParam{}, fmt.Errorf("the schema of %s is no JSON object: %w", t.Path, err)
-		}
+	schema, err := provider.Schema(t)
+	if err != nil {
+		return sdk.ChatCompletionToolUnionParam{}, err
 	}
-	parameters := shared.FunctionParameters{"type": json.RawMessage(`"object"`), "properties": json.RawMessage(`{}`)}
-	for key, value := range schema {
-		parameters[key] = value
-	}
-	f := shared.FunctionDefinitionParam{Name: t.Name, Parameters: parameters}
+	f := shared.FunctionDefinitionParam{Name: t.Name, Parameters: schema}
 	if t.Description != "" {
 		f.Description = sdk.String(t.Description)
 	}
 	return sdk.ChatCompletionFunctionTool(f), nil
-}
-
-// callIDs returns the ids of all tool calls of history.
-func callIDs(history []sessions.Message) map[sessions.CallID]bool {
-	used := map[sessions.CallID]bool{}
-	for _, m := range history {
-		for _, c := range m.ToolCalls {
-			used[c.ID] = true
-		}
-	}
-	return used
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"agenthost/oracle"
-	"agenthost/oracle/openai"
 	"agenthost/oracle/openai/openaitest"
 	"agenthost/sessions"
 )
@@ -43,18 +42,16 @@ func full() oracle.Request {
 			{Path: "/x", Name: "x"},
 			{Path: "/y", Name: "y", Schema: json.RawMessage(`{"type":"object"}`)},
 		},
-		Limits: oracle.Limits{MaxOutputTokens: 99},
+		Params: oracle.Params{MaxOutputTokens: 99},
 	}
 }
 
 func TestRequestHasTheFormOfTheAPI(t *testing.T) {
 	server := openaitest.New(t, openaitest.Text("ok"))
-	warm := 0.5
-	o := configured(t, server, func(c *openai.Config) { c.Temperature = &warm })
-	require.NoError(t, infer(t.Context(), o, full()).err)
+	require.NoError(t, infer(t.Context(), configured(t, server, nil), full()).err)
 	body := server.Requests()[0].Body
 	require.JSONEq(t, `{
-		"model": "m", "temperature": 0.5, "max_completion_tokens": 99, "stream": true, "stream_options": {"include_usage": true},
+		"model": "m", "max_completion_tokens": 99, "stream": true, "stream_options": {"include_usage": true},
 		"messages": [
 			{"role": "system", "content": "Be <kind> & brief."},
 			{"role": "system", "content": "The user is Ada."},
@@ -136,10 +133,32 @@ func TestParallelCallsAndTheirResultsMakeAValidRequest(t *testing.T) {
 	require.JSONEq(t, `{"role":"tool","tool_call_id":"call_b","content":"{\"ok\":true}"}`, string(body.Messages[3]))
 }
 
+func TestParametersAndTheSchemaOfTheAnswerAreSent(t *testing.T) {
+	server := openaitest.New(t, openaitest.Text("{}"), openaitest.Text("ok"))
+	o := configured(t, server, nil)
+	r := hi()
+	cool, most, seed := 0.0, 0.9, int64(0)
+	r.Params = oracle.Params{Temperature: &cool, TopP: &most, MaxOutputTokens: 5, Seed: &seed, Effort: "low"}
+	r.Schema = json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","maximum":9007199254740993}},"required":["n"],"additionalProperties":false}`)
+	require.NoError(t, infer(t.Context(), o, r).err)
+	require.NoError(t, infer(t.Context(), o, hi()).err)
+	require.JSONEq(t, `{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"hi"}],
+		"temperature":0,"top_p":0.9,"max_completion_tokens":5,"seed":0,"reasoning_effort":"low",
+		"response_format":{"type":"json_schema","json_schema":{"name":"answer","strict":true,"schema":
+			{"type":"object","properties":{"n":{"type":"integer","maximum":9007199254740993}},"required":["n"],"additionalProperties":false}}}}`,
+		string(server.Requests()[0].Body))
+	require.Contains(t, string(server.Requests()[0].Body), "9007199254740993")
+	require.JSONEq(t, `{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"hi"}]}`,
+		string(server.Requests()[1].Body), "what is not set is not sent")
+}
+
 func TestASchemaThatIsNoObjectFailsTheCall(t *testing.T) {
 	server := openaitest.New(t)
 	r := hi()
 	r.Tools = []oracle.Tool{{Path: "/x", Name: "x", Schema: json.RawMessage(`[]`)}}
+	requireFailure(t, infer(t.Context(), configured(t, server, nil), r), "")
+	r = hi()
+	r.Schema = json.RawMessage(`[]`)
 	requireFailure(t, infer(t.Context(), configured(t, server, nil), r), "")
 	require.Empty(t, server.Requests())
 }

@@ -11,19 +11,13 @@ import (
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/ssestream"
+
+	"agenthost/oracle/provider"
 )
 
-// Why a stream that began well is no answer.
-var (
-	errBroken = errors.New("the stream ended before the answer did")
-	errEmpty  = errors.New("the answer is empty")
-	// errTooLarge: another try would be no better.
-	errTooLarge = fmt.Errorf("the tool calls of the answer take more than %d bytes", maxCallBytes)
-)
-
-// attempt makes one request and reads its stream into a. It returns nil when
+// attempt makes one request and reads its stream into answer. It returns nil when
 // the answer is whole, or when the listener has left.
-func (o *Oracle) attempt(ctx context.Context, params sdk.ChatCompletionNewParams, a *answer) error {
+func (o *Oracle) attempt(ctx context.Context, params sdk.ChatCompletionNewParams, answer *provider.Answer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	// The SDK's own reading of the stream hides whether [DONE] came and takes
@@ -36,44 +30,35 @@ func (o *Oracle) attempt(ctx context.Context, params sdk.ChatCompletionNewParams
 	}
 	events := ssestream.NewDecoder(response)
 	if events == nil {
-		return errBroken
+		return provider.ErrBroken
 	}
-	done := false
-	for !done && !a.left && events.Next() {
+	r, done := reading{Answer: answer}, false
+	for !done && !r.Left() && events.Next() {
 		var err error
-		if done, err = a.take(events.Event()); err != nil {
+		if done, err = r.take(events.Event()); err != nil {
 			return err
 		}
 	}
-	switch {
-	case a.left:
-		return nil
-	case !done && a.finishReason == "":
-		return errors.Join(errBroken, events.Err())
-	case a.isEmpty():
-		return errEmpty
-	default:
-		return nil
+	if !r.Left() && !done && r.finishReason == "" {
+		return errors.Join(provider.ErrBroken, events.Err())
 	}
+	return nil
 }
 
 // take adds one event to the answer and reports whether it was the last.
-func (a *answer) take(event ssestream.Event) (done bool, err error) {
+func (r *reading) take(event ssestream.Event) (done bool, err error) {
 	data := strings.TrimSpace(string(event.Data))
 	if data == "[DONE]" {
 		return true, nil
 	}
 	var chunk sdk.ChatCompletionChunk
 	if err := json.Unmarshal([]byte(data), &chunk); err != nil {
-		return false, fmt.Errorf("%w: an event is no chunk: %w", errBroken, err)
+		return false, fmt.Errorf("%w: an event is no chunk: %w", provider.ErrBroken, err)
 	}
 	problem := chunk.JSON.ExtraFields["error"].Raw()
 	if event.Type == "error" || problem != "" && problem != "null" {
 		return false, fmt.Errorf("the provider reported in mid stream: %s", data)
 	}
-	a.add(chunk)
-	if a.callBytes > maxCallBytes {
-		return false, errTooLarge
-	}
-	return false, nil
+	r.add(chunk)
+	return false, r.Err()
 }

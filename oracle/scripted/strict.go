@@ -6,19 +6,17 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"sync"
 
 	"agenthost/oracle"
+	"agenthost/oracle/requestlog"
 	"agenthost/sessions"
 )
 
 // StrictOracle is an oracle that refuses what a provider would refuse and
 // keeps every request it saw.
 type StrictOracle struct {
-	inner    oracle.Oracle
-	mu       sync.Mutex
-	requests []oracle.Request
-	arrived  chan struct{} // closed and replaced at every request
+	inner oracle.Oracle
+	log   requestlog.Log[oracle.Request]
 }
 
 // Strict wraps o. A request fails with LLM_API_FAILURE, and never reaches o, if
@@ -26,7 +24,7 @@ type StrictOracle struct {
 // assistant message both text and calls; or if its tools are not in the order
 // of their paths under unique names.
 func Strict(o oracle.Oracle) *StrictOracle {
-	return &StrictOracle{inner: o, arrived: make(chan struct{})}
+	return &StrictOracle{inner: o}
 }
 
 // Name returns the name of the wrapped oracle.
@@ -35,7 +33,9 @@ func (s *StrictOracle) Name() string { return s.inner.Name() }
 // Infer records r, checks it and passes it on.
 func (s *StrictOracle) Infer(ctx context.Context, r oracle.Request) iter.Seq2[oracle.Part, error] {
 	return func(yield func(oracle.Part, error) bool) {
-		s.record(r)
+		kept := r
+		kept.Messages, kept.Tools = slices.Clone(r.Messages), slices.Clone(r.Tools)
+		s.log.Add(kept)
 		if err := check(r); err != nil {
 			yield(nil, sessions.Errorf(sessions.CodeLLMAPIFailure, "The model refused the request as invalid.").Because(err))
 			return
@@ -46,37 +46,10 @@ func (s *StrictOracle) Infer(ctx context.Context, r oracle.Request) iter.Seq2[or
 
 // Requests returns the requests so far, in the order of their arrival, refused
 // ones too.
-func (s *StrictOracle) Requests() []oracle.Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.requests)
-}
+func (s *StrictOracle) Requests() []oracle.Request { return s.log.Requests() }
 
 // Await waits until there were at least n requests, or returns ctx's error.
-func (s *StrictOracle) Await(ctx context.Context, n int) error {
-	for {
-		s.mu.Lock()
-		have, arrived := len(s.requests), s.arrived
-		s.mu.Unlock()
-		if have >= n {
-			return nil
-		}
-		select {
-		case <-arrived:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-func (s *StrictOracle) record(r oracle.Request) {
-	r.Messages, r.Tools = slices.Clone(r.Messages), slices.Clone(r.Tools)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.requests = append(s.requests, r)
-	close(s.arrived)
-	s.arrived = make(chan struct{})
-}
+func (s *StrictOracle) Await(ctx context.Context, n int) error { return s.log.Await(ctx, n) }
 
 // check returns what a provider would find wrong with r.
 func check(r oracle.Request) error {

@@ -1,46 +1,10 @@
 package openaitest
 
 import (
-	"encoding/json"
 	"fmt"
-	"net/http"
-	"strings"
-	"time"
+
+	"agenthost/oracle/provider/providertest"
 )
-
-// Reply is the answer to one request: an event stream, or with a Status a
-// plain response.
-type Reply struct {
-	Status int // 0 for a stream
-	Header http.Header
-	Body   string // with a Status
-	Pieces []Piece
-	End    End
-	OnGone func() // called when the client left before the reply was over
-}
-
-// Piece is some bytes of a stream, sent at once; events may be split anywhere.
-type Piece struct {
-	After time.Duration   // passes before
-	Gate  <-chan struct{} // must be closed before; nil is open
-	Data  string
-}
-
-// End says how a stream ends once its pieces are sent.
-type End int
-
-// The ends of a stream.
-const (
-	Complete End = iota // in order
-	Cut                 // the connection breaks
-	Hang                // not before the client leaves
-)
-
-func (r Reply) gone() {
-	if r.OnGone != nil {
-		r.OnGone()
-	}
-}
 
 // Call is a tool call of a reply.
 type Call struct {
@@ -75,13 +39,7 @@ func Usage(input, output, cached int) string {
 }
 
 // Stream is a reply of the given events, one piece each, and nothing else.
-func Stream(events ...string) Reply {
-	var r Reply
-	for _, e := range events {
-		r.Pieces = append(r.Pieces, Piece{Data: e})
-	}
-	return r
-}
+func Stream(events ...string) Reply { return providertest.Stream(events...) }
 
 // Text is a whole answer of text in the given deltas.
 func Text(deltas ...string) Reply {
@@ -111,29 +69,7 @@ func Calls(calls ...Call) Reply {
 
 // Failure is a plain response with an error in the provider's own form.
 func Failure(status int, message string) Reply {
-	return Reply{
-		Status: status,
-		Header: http.Header{"Content-Type": {"application/json"}},
-		Body:   fmt.Sprintf(`{"error":{"message":%s,"type":"some_error","param":null,"code":null}}`, quote(message)),
-	}
+	return providertest.JSON(status, fmt.Sprintf(`{"error":{"message":%s,"type":"some_error","param":null,"code":null}}`, quote(message)))
 }
 
-// With returns r with one more header.
-func (r Reply) With(name, value string) Reply {
-	header := r.Header.Clone()
-	if header == nil {
-		header = http.Header{}
-	}
-	header.Set(name, value)
-	r.Header = header
-	return r
-}
-
-// quote writes s as a JSON string.
-func quote(s string) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s)
-	return strings.TrimSuffix(b.String(), "\n")
-}
+func quote(s string) string { return providertest.Quote(s) }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -25,11 +26,23 @@ type (
 		Messages            []json.RawMessage `json:"messages"`
 		Tools               []wireTool        `json:"tools"`
 		Temperature         *float64          `json:"temperature"`
+		TopP                *float64          `json:"top_p"`
+		Seed                *int64            `json:"seed"`
+		ReasoningEffort     string            `json:"reasoning_effort"`
+		ResponseFormat      *wireFormat       `json:"response_format"`
 		MaxCompletionTokens *int64            `json:"max_completion_tokens"`
 		Stream              bool              `json:"stream"`
 		StreamOptions       struct {
 			IncludeUsage bool `json:"include_usage"`
 		} `json:"stream_options"`
+	}
+	wireFormat struct {
+		Type       string `json:"type"`
+		JSONSchema struct {
+			Name   string          `json:"name"`
+			Strict bool            `json:"strict"`
+			Schema json.RawMessage `json:"schema"`
+		} `json:"json_schema"`
 	}
 	wireTool struct {
 		Type     string `json:"type"`
@@ -90,10 +103,17 @@ func Validate(body []byte) error {
 		return errors.New("the request is not for a stream with usage")
 	case r.Temperature != nil && (*r.Temperature < 0 || *r.Temperature > 2):
 		return errors.New("temperature is not within 0 and 2")
+	case r.TopP != nil && (*r.TopP < 0 || *r.TopP > 1):
+		return errors.New("top_p is not within 0 and 1")
+	case !slices.Contains([]string{"", "none", "minimal", "low", "medium", "high", "xhigh"}, r.ReasoningEffort):
+		return fmt.Errorf("reasoning_effort is %q", r.ReasoningEffort)
 	case r.MaxCompletionTokens != nil && *r.MaxCompletionTokens < 1:
 		return errors.New("max_completion_tokens is not positive")
 	}
 	if err := checkTools(body, r.Tools); err != nil {
+		return err
+	}
+	if err := r.ResponseFormat.check(); err != nil {
 		return err
 	}
 	p := pairing{}
@@ -103,6 +123,26 @@ func Validate(body []byte) error {
 		}
 	}
 	return p.closed()
+}
+
+// check returns what is wrong with the form asked of the answer. A strict schema
+// is of an object that has no other fields than those it names.
+func (f *wireFormat) check() error {
+	if f == nil {
+		return nil
+	}
+	var schema struct {
+		Type       string `json:"type"`
+		Additional *bool  `json:"additionalProperties"`
+	}
+	if f.Type != "json_schema" || !functionName.MatchString(f.JSONSchema.Name) {
+		return fmt.Errorf("response_format has the type %q and the name %q", f.Type, f.JSONSchema.Name)
+	}
+	err := json.Unmarshal(f.JSONSchema.Schema, &schema)
+	if err != nil || schema.Type != "object" || f.JSONSchema.Strict && (schema.Additional == nil || *schema.Additional) {
+		return fmt.Errorf("response_format has no strict schema of an object: %s", f.JSONSchema.Schema)
+	}
+	return nil
 }
 
 // decode reads exactly one JSON value that has no fields unknown to v.

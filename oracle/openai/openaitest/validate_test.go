@@ -23,6 +23,8 @@ const (
 )
 
 func TestValidateTakesWhatTheAPITakes(t *testing.T) {
+	format := `{"type":"json_schema","json_schema":{"name":"answer","strict":true,"schema":{"type":"object","properties":{},"additionalProperties":false}}}`
+	require.NoError(t, openaitest.Validate(body(user, `,"top_p":0.5,"seed":3,"reasoning_effort":"low","response_format":`+format)))
 	for _, messages := range []string{
 		user,
 		`{"role":"system","content":"s"},` + user,
@@ -73,6 +75,11 @@ func TestValidateRefusesTheRest(t *testing.T) {
 		"no properties": `,"tools":[{"type":"function","function":{"name":"a","parameters":{"type":"object"}}}]`,
 		"temperature":   `,"temperature":3`,
 		"tokens":        `,"max_completion_tokens":0`,
+		"top_p":         `,"top_p":1.5`,
+		"effort":        `,"reasoning_effort":"max"`,
+		"format":        `,"response_format":{"type":"text2"}`,
+		"open schema":   `,"response_format":{"type":"json_schema","json_schema":{"name":"a","strict":true,"schema":{"type":"object"}}}`,
+		"no object":     `,"response_format":{"type":"json_schema","json_schema":{"name":"a","schema":{"type":"array"}}}`,
 		"trailer":       `} {`,
 	} {
 		require.Error(t, openaitest.Validate(body(user, extra)), name)

@@ -1,4 +1,4 @@
-package openai
+package provider
 
 import (
 	"context"
@@ -20,10 +20,6 @@ type retries struct {
 	left  int
 	empty bool // an empty answer was retried
 	next  time.Duration
-}
-
-func (o *Oracle) retries() *retries {
-	return &retries{left: max(o.config.MaxRetries, 0), next: o.config.RetryPause}
 }
 
 // again reports whether a try that failed with err before its first part is

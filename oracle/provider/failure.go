@@ -1,4 +1,4 @@
-package openai
+package provider
 
 import (
 	"errors"
@@ -8,6 +8,14 @@ import (
 	"strings"
 
 	"agenthost/sessions"
+)
+
+// Why a stream that began well is no answer.
+var (
+	// ErrBroken is for a stream that ended before its answer did.
+	ErrBroken   = errors.New("the stream ended before the answer did")
+	errEmpty    = errors.New("the answer is empty")
+	errTooLarge = fmt.Errorf("the tool calls of the answer take more than %d bytes", maxCallBytes)
 )
 
 // maxErrorText is how much of a provider's error, in bytes, reaches the log.
@@ -33,9 +41,10 @@ func (e *statusError) passing() bool {
 	}
 }
 
-// refuseStatus turns responses without an answer into a statusError. The SDK
-// would do so only for bodies of JSON, and would read them without bound.
-func refuseStatus(request *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+// RefuseStatus is a middleware that turns responses without an answer into
+// errors that Infer knows. An SDK would do so only for bodies of its form, and
+// would read them without bound.
+func RefuseStatus(request *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	response, err := next(request)
 	if err != nil || response.StatusCode < http.StatusMultipleChoices {
 		return response, err
@@ -45,12 +54,12 @@ func refuseStatus(request *http.Request, next func(*http.Request) (*http.Respons
 	return nil, &statusError{status: response.StatusCode, header: response.Header, body: string(body)}
 }
 
-// failure is what the caller learns of err. The provider's words are its cause
-// only, without the key, which providers like to quote.
-func (o *Oracle) failure(err error) error {
+// Failure is what the caller learns of err: LLM_API_FAILURE. The provider's
+// words are its cause only, without the key, which providers like to quote.
+func (c Caller) Failure(err error) error {
 	text := err.Error()
-	if key := o.config.APIKey; key != "" {
-		text = strings.ReplaceAll(text, key, "[key]")
+	if c.Key != "" {
+		text = strings.ReplaceAll(text, c.Key, "[key]")
 	}
 	text = strings.ToValidUTF8(text[:min(len(text), maxErrorText)], "")
 	failed := sessions.Errorf(sessions.CodeLLMAPIFailure, "The model call failed; try again later.")

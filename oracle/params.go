@@ -1,0 +1,54 @@
+package oracle
+
+import (
+	"slices"
+	"strings"
+
+	"agenthost/sessions"
+)
+
+// Params tune the answers of a model. What is not set is left to the provider,
+// and an adapter leaves out what its provider does not have.
+type Params struct {
+	Temperature     *float64 `json:"temperature,omitempty"` // from 0 to 2
+	TopP            *float64 `json:"topP,omitempty"`        // from 0 to 1
+	MaxOutputTokens int64    `json:"maxTokens,omitzero"`    // of one model call; 0 is not set
+	Seed            *int64   `json:"seed,omitempty"`
+	Effort          Effort   `json:"effort,omitzero"` // "" is not set
+}
+
+// Effort says how much a model may think before it answers. Which efforts a
+// model has is its provider's affair.
+type Effort string
+
+// efforts are all that some model has, in ascending order.
+var efforts = []Effort{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
+
+// The bounds of parameters.
+const (
+	maxTemperature = 2
+	maxTopP        = 1
+)
+
+// Check returns INVALID_REQUEST naming the parameter below field that no
+// provider would take.
+func (p Params) Check(field string) error {
+	switch {
+	case p.Temperature != nil && !within(*p.Temperature, maxTemperature):
+		return sessions.InvalidField(field+"/temperature", "A temperature is from 0 to %d.", maxTemperature)
+	case p.TopP != nil && !within(*p.TopP, maxTopP):
+		return sessions.InvalidField(field+"/topP", "topP is from 0 to %d.", maxTopP)
+	case p.MaxOutputTokens < 0:
+		return sessions.InvalidField(field+"/maxTokens", "maxTokens is at least 1; 0 leaves it to the provider.")
+	case p.Effort != "" && !slices.Contains(efforts, p.Effort):
+		names := make([]string, len(efforts))
+		for i, e := range efforts {
+			names[i] = string(e)
+		}
+		return sessions.InvalidField(field+"/effort", "An effort is one of %s.", strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// within reports whether x is a number from 0 to most.
+func within(x, most float64) bool { return x >= 0 && x <= most }
