@@ -66,8 +66,9 @@ func (s *Store) hideOwner(t *tx, c sessions.ClearOwner) (ended, error) {
 	return ended{last: last, sessions: n, rows: map[string]int64{"dedupe_claims": claims}}, err
 }
 
-// buryOwner raises the owner's generation, leaves its tombstone, and writes the
-// tombstones of its live claims. It returns the last life that is over.
+// buryOwner raises the owner's generation, leaves its tombstone, keeps its sessions
+// for those who must hear of it, and writes the tombstones of its live claims. It
+// returns the last life that is over.
 func (s *Store) buryOwner(t *tx, c sessions.ClearOwner) (last sessions.Incarnation, err error) {
 	err = t.row(always, `INSERT INTO owners (owner, generation, cleared_sid, cleared_ms)
         VALUES (?, 2, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'sessions'), 0), ?)
@@ -78,6 +79,11 @@ func (s *Store) buryOwner(t *tx, c sessions.ClearOwner) (last sessions.Incarnati
 		return 0, err
 	}
 	t.wrote = true
+	if c.Announce {
+		if err := announceOwner(t, c.Owner); err != nil {
+			return 0, err
+		}
+	}
 	live, err := claimsOfOwner(t, c.Owner, c.Now)
 	if err != nil {
 		return 0, err

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 
 	"agenthost/sessions"
@@ -44,6 +45,9 @@ func existing(t *tx, c sessions.CreateSession, claim *claimRow) (*sessionRow, er
 		}
 		return session, err
 	}
+	if child, err := childOf(t, c); err != nil || child != nil {
+		return child, err
+	}
 	var byID, byKey *sessionRow
 	var err error
 	if c.At.ID != "" {
@@ -66,32 +70,72 @@ func existing(t *tx, c sessions.CreateSession, claim *claimRow) (*sessionRow, er
 	}
 }
 
+// childOf returns the session that the parent has for the same call already, nil
+// if it has none.
+func childOf(t *tx, c sessions.CreateSession) (*sessionRow, error) {
+	if c.ParentID == "" || c.Call == (sessions.ChildCall{}) {
+		return nil, nil
+	}
+	parent, err := parentOf(t, c)
+	if err != nil {
+		return nil, err
+	}
+	ref, known, err := findRef(t, parent.Fence.Incarnation,
+		sessions.Ref{TurnID: c.Call.TurnID, CallID: c.Call.CallID, Name: c.Call.Name, ProfileKey: profileOf(c)})
+	if err != nil || !known {
+		return nil, err
+	}
+	child, err := findSession(always, t, c.Owner, sessions.Address{ID: ref.SessionID})
+	if err == nil && child == nil {
+		err = errNoChild
+	}
+	return child, err
+}
+
+var (
+	errNoParent = sessions.Errorf(sessions.CodeSessionNotFound, "The parent session does not exist; create it first.")
+	errNoChild  = sessions.Errorf(sessions.CodeSessionNotFound, "The child session of this call is gone.")
+)
+
+func parentOf(t *tx, c sessions.CreateSession) (*sessionRow, error) {
+	parent, err := findSession(always, t, c.Owner, sessions.Address{ID: c.ParentID})
+	if err == nil && parent == nil {
+		err = errNoParent
+	}
+	return parent, err
+}
+
+func profileOf(c sessions.CreateSession) string {
+	if c.At.Key.IsZero() {
+		return c.Profile
+	}
+	return c.At.Key.Profile
+}
+
 // bear makes the session, and the parent's record of it.
 func (s *Store) bear(t *tx, c sessions.CreateSession, labels string) (*sessionRow, error) {
-	n := newSession{owner: c.Owner, id: c.At.ID, target: c.At.Key.Target, profile: c.Profile, epoch: 1,
+	n := newSession{owner: c.Owner, id: cmp.Or(c.At.ID, c.NewID), target: c.At.Key.Target, profile: profileOf(c), epoch: 1,
 		title: c.Title, labels: labels, parent: c.ParentID, location: c.ParentLocation, now: c.Now}
-	if n.id == "" {
-		n.id = c.NewID
+	if c.ParentID == "" {
+		return s.createSession(t, n)
 	}
-	if n.target != "" {
-		n.profile = c.At.Key.Profile
+	parent, err := parentOf(t, c)
+	if err != nil {
+		return nil, err
 	}
-	var parent *sessionRow
-	if c.ParentID != "" {
-		var err error
-		if parent, err = findSession(always, t, c.Owner, sessions.Address{ID: c.ParentID}); err != nil {
-			return nil, err
-		}
-		if parent == nil {
-			return nil, sessions.Errorf(sessions.CodeSessionNotFound, "The parent session does not exist; create it first.")
-		}
+	if err := requireLocations(t, parent.Fence.Incarnation); err != nil {
+		return nil, err
 	}
 	born, err := s.createSession(t, n)
-	if err != nil || parent == nil {
-		return born, err
+	if err != nil {
+		return nil, err
 	}
-	_, err = t.exec(`INSERT INTO sub_session_refs (sid, child_id, location, created_ms) VALUES (?, ?, ?, ?)
-        ON CONFLICT (sid, child_id) DO NOTHING`, parent.Fence.Incarnation, n.id, c.ParentLocation, c.Now)
+	ref := sessions.Ref{SessionID: n.id, Location: n.location, ProfileKey: n.profile, Name: c.Call.Name,
+		TurnID: c.Call.TurnID, CallID: c.Call.CallID, CreatedAt: c.Now}
+	if ref.Location == sessions.Remote {
+		ref.Status = sessions.RefIdle
+	}
+	_, err = addRef(t, parent.Fence.Incarnation, ref)
 	return born, err
 }
 

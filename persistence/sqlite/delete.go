@@ -68,47 +68,13 @@ func (s *Store) deleteSession(c sessions.DeleteSession, hidden func([]sessions.D
 	if hidden != nil {
 		hidden(end.gone)
 	}
-	return s.remove(scope{life: end.gone[0].Fence.Incarnation}, r)
+	return s.remove(scope{lives: end.lives()}, r)
 }
 
-// hide makes the session invisible, fences its writers, and leaves tombstones.
-func (s *Store) hide(t *tx, c sessions.DeleteSession) (ended, error) {
-	session, err := findSession(always, t, c.Owner, c.At)
-	if err != nil || session == nil {
-		return ended{}, err
+func (e ended) lives() []sessions.Incarnation {
+	lives := make([]sessions.Incarnation, len(e.gone))
+	for i, s := range e.gone {
+		lives[i] = s.Fence.Incarnation
 	}
-	if c.RejectIfBusy && session.busy() != nil {
-		return ended{}, sessions.ErrTreeBusy
-	}
-	if _, err := sessions.Next(session.Status, sessions.SessionDeleted); err != nil {
-		return ended{}, sessions.Errorf(sessions.CodeInternal, "The session cannot be deleted as it is.").Because(err)
-	}
-	if err := hideLife(t, session.Fence.Incarnation, c.Now); err != nil {
-		return ended{}, err
-	}
-	t.files.end(session.Fence.Incarnation)
-	end := ended{gone: []sessions.DeletedSession{{Owner: session.Owner, ID: session.ID, Fence: session.Fence}}, sessions: 1, rows: map[string]int64{}}
-	expires := c.Now + sessions.Time(c.TombstoneMs)
-	claims, err := claimsOf(t, session.Fence.Incarnation, c.Now)
-	if err != nil {
-		return ended{}, err
-	}
-	if err := s.tombs.buryClaims(t, claims, expires); err != nil {
-		return ended{}, err
-	}
-	if end.rows["dedupe_claims"], err = t.exec("DELETE FROM dedupe_claims WHERE sid = ?", session.Fence.Incarnation); err != nil {
-		return ended{}, err
-	}
-	end.rows["sub_session_refs"], err = t.exec(`DELETE FROM sub_session_refs WHERE child_id = ?
-        AND sid IN (SELECT sid FROM sessions WHERE owner = ? AND id = ? AND deleted_ms IS NULL)`,
-		session.ID, session.Owner, session.ParentID)
-	if err != nil {
-		return ended{}, err
-	}
-	return end, s.tombs.bury(t, session.Session, expires)
-}
-
-func hideLife(t *tx, life sessions.Incarnation, now sessions.Time) error {
-	n, err := t.exec("UPDATE sessions SET deleted_ms = ?, epoch = epoch + 1 WHERE sid = ? AND deleted_ms IS NULL", now, life)
-	return fencedUnlessOne(n, err)
+	return lives
 }

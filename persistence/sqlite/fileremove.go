@@ -76,8 +76,8 @@ func numbersIn(folder, suffix string) ([]int64, error) {
 // removeFiles removes the files of all hidden sessions of a scope. Their rows
 // are removed afterwards, so that a sweep finds what a crash has left.
 func (s *Store) removeFiles(of scope, r *removal) error {
-	if of.life != 0 {
-		return s.removeFolder(of.life, r)
+	if of.lives != nil {
+		return s.removeFoldersOf(of.lives, r)
 	}
 	query, args := "SELECT sid FROM sessions INDEXED BY sessions_deleted WHERE deleted_ms IS NOT NULL AND filed = 1", []any{}
 	if of.owner != "" {
@@ -92,10 +92,19 @@ func (s *Store) removeFiles(of scope, r *removal) error {
 			return err
 		}, args...)
 	})
-	for i := 0; err == nil && i < len(lives); i++ {
-		err = s.removeFolder(lives[i], r)
+	if err != nil {
+		return err
 	}
-	return err
+	return s.removeFoldersOf(lives, r)
+}
+
+func (s *Store) removeFoldersOf(lives []sessions.Incarnation, r *removal) error {
+	for _, life := range lives {
+		if err := s.removeFolder(life, r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *Store) removeFolder(life sessions.Incarnation, r *removal) error {

@@ -13,20 +13,26 @@ import (
 // that other sessions' writes find their way between two of them.
 const chunkRows = 500
 
-// scope says which hidden sessions a removal is about: those of a life, of an
+// lifeRows is what a life costs of a chunk besides its rows: looking for them.
+const lifeRows = 10
+
+// scope says which hidden sessions a removal is about: given lives, those of an
 // owner, or all.
 type scope struct {
-	life  sessions.Incarnation
+	lives []sessions.Incarnation
 	owner sessions.Owner
 }
 
-// next returns a hidden life in the scope, 0 when there is none left.
-func (s scope) next(t *tx) (sessions.Incarnation, error) {
+// next returns a hidden life in the scope, 0 when there is none left. past is
+// how many of the given lives are done with.
+func (s scope) next(t *tx, past int) (sessions.Incarnation, error) {
 	var life sessions.Incarnation
 	var row scanner
 	switch {
-	case s.life != 0:
-		row = t.row(always, "SELECT sid FROM sessions WHERE sid = ? AND deleted_ms IS NOT NULL", s.life)
+	case len(s.lives) > past:
+		return s.lives[past], nil
+	case s.lives != nil:
+		return 0, nil
 	case s.owner != "":
 		row = t.row(always, "SELECT sid FROM sessions INDEXED BY sessions_deleted WHERE deleted_ms IS NOT NULL AND owner = ? LIMIT 1", s.owner)
 	default:
@@ -48,7 +54,7 @@ var childTables = []struct{ name, remove string }{
 	{"session_state", removeSome("session_state")},
 	{"turns", removeSome("turns")},
 	{"dedupe_claims", "DELETE FROM dedupe_claims WHERE (owner, request_id) IN (SELECT owner, request_id FROM dedupe_claims WHERE sid = ? LIMIT ?)"},
-	{"sub_session_refs", "DELETE FROM sub_session_refs WHERE (sid, child_id) IN (SELECT sid, child_id FROM sub_session_refs WHERE sid = ? LIMIT ?)"},
+	{"sub_session_refs", removeSome("sub_session_refs")},
 	{"usage", "DELETE FROM usage WHERE (sid, day, model) IN (SELECT sid, day, model FROM usage WHERE sid = ? LIMIT ?)"},
 }
 
@@ -58,8 +64,9 @@ func removeSome(table string) string {
 
 // chunk is what one transaction of a removal took away.
 type chunk struct {
-	rows map[string]int64
-	done bool // nothing of the scope is left
+	rows  map[string]int64
+	lives int  // how many it was the last of
+	done  bool // nothing of the scope is left
 }
 
 // removeChunk takes away rows of hidden sessions until the chunk is full.
@@ -67,7 +74,7 @@ func removeChunk(t *tx, s scope) (chunk, error) {
 	c := chunk{rows: map[string]int64{}}
 	budget := int64(chunkRows)
 	for budget > 0 {
-		life, err := s.next(t)
+		life, err := s.next(t, c.lives)
 		if err != nil {
 			return c, err
 		}
@@ -75,31 +82,33 @@ func removeChunk(t *tx, s scope) (chunk, error) {
 			c.done = true
 			return c, nil
 		}
-		if budget, err = removeLife(t, life, budget, c.rows); err != nil {
+		gone, left, err := removeLife(t, life, budget, c.rows)
+		if err != nil {
 			return c, err
+		}
+		if budget = left - lifeRows; gone {
+			c.lives++
 		}
 	}
 	return c, nil
 }
 
-// removeLife takes away up to budget rows of one life, the session's own last,
-// and returns what is left of the budget.
-func removeLife(t *tx, life sessions.Incarnation, budget int64, rows map[string]int64) (int64, error) {
+// removeLife takes away up to budget rows of one life, the session's own last.
+// It returns whether that is gone, and what is left of the budget.
+func removeLife(t *tx, life sessions.Incarnation, budget int64, rows map[string]int64) (gone bool, left int64, err error) {
 	for _, table := range childTables {
 		n, err := t.exec(table.remove, life, budget)
 		if err != nil {
-			return budget, err
+			return false, budget, err
 		}
-		if n > 0 {
-			rows[table.name] += n
-		}
+		rows[table.name] += n
 		if budget -= n; budget == 0 {
-			return 0, nil
+			return false, 0, nil
 		}
 	}
 	n, err := t.exec("DELETE FROM sessions WHERE sid = ? AND deleted_ms IS NOT NULL", life)
 	rows["sessions"] += n
-	return budget - n, err
+	return true, budget - n, err
 }
 
 // removedTables are all tables that a delete empties of a session.
@@ -180,5 +189,6 @@ func (s *Store) remove(of scope, r *removal) error {
 		if c.done {
 			return nil
 		}
+		of.lives = of.lives[min(c.lives, len(of.lives)):]
 	}
 }

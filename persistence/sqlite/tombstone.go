@@ -42,9 +42,9 @@ type mortalClaim struct {
 const selectMortal = `SELECT c.owner, c.request_id, s.id, c.sid, c.fingerprint
     FROM dedupe_claims c JOIN sessions s ON s.sid = c.sid WHERE (c.expires_ms IS NULL OR c.expires_ms > ?) AND `
 
-// claimsOf returns the live claims of a life.
-func claimsOf(t *tx, life sessions.Incarnation, now sessions.Time) ([]mortalClaim, error) {
-	return mortalClaims(t, selectMortal+"c.sid = ?", now, life)
+// claimsOf returns the live claims of lives, a JSON array.
+func claimsOf(t *tx, lives string, now sessions.Time) ([]mortalClaim, error) {
+	return mortalClaims(t, selectMortal+"c.sid IN (SELECT value FROM json_each(?))", now, lives)
 }
 
 // claimsOfOwner returns the live claims of all of an owner's sessions.
@@ -64,23 +64,23 @@ func mortalClaims(t *tx, query string, args ...any) (found []mortalClaim, err er
 
 // buryClaims writes the tombstones of claims.
 func (k tombstones) buryClaims(t *tx, claims []mortalClaim, expires sessions.Time) error {
-	for _, c := range claims {
-		if _, err := t.exec(`INSERT INTO claim_tombstones (request_hash, session_hash, sid, fingerprint, expires_ms)
-            VALUES (?, ?, ?, ?, ?) ON CONFLICT (request_hash) DO UPDATE SET session_hash = excluded.session_hash,
-            sid = excluded.sid, fingerprint = excluded.fingerprint, expires_ms = excluded.expires_ms`,
-			k.request(c.owner, c.request), k.session(c.owner, c.session), c.life, c.fingerprint, expires); err != nil {
-			return err
-		}
+	rows := make([][]any, len(claims))
+	for i, c := range claims {
+		rows[i] = []any{k.request(c.owner, c.request), k.session(c.owner, c.session), c.life, c.fingerprint, expires}
 	}
-	return nil
+	return t.insertAll("INSERT INTO claim_tombstones (request_hash, session_hash, sid, fingerprint, expires_ms) VALUES ", rows,
+		` ON CONFLICT (request_hash) DO UPDATE SET session_hash = excluded.session_hash,
+            sid = excluded.sid, fingerprint = excluded.fingerprint, expires_ms = excluded.expires_ms`)
 }
 
-// bury writes the tombstone of a life.
-func (k tombstones) bury(t *tx, session sessions.Session, expires sessions.Time) error {
-	_, err := t.exec(`INSERT INTO session_tombstones (session_hash, sid, expires_ms) VALUES (?, ?, ?)
-        ON CONFLICT (session_hash) DO UPDATE SET sid = excluded.sid, expires_ms = excluded.expires_ms`,
-		k.session(session.Owner, session.ID), session.Fence.Incarnation, expires)
-	return err
+// bury writes the tombstones of lives.
+func (k tombstones) bury(t *tx, gone []sessions.DeletedSession, expires sessions.Time) error {
+	rows := make([][]any, len(gone))
+	for i, s := range gone {
+		rows[i] = []any{k.session(s.Owner, s.ID), s.Fence.Incarnation, expires}
+	}
+	return t.insertAll("INSERT INTO session_tombstones (session_hash, sid, expires_ms) VALUES ", rows,
+		" ON CONFLICT (session_hash) DO UPDATE SET sid = excluded.sid, expires_ms = excluded.expires_ms")
 }
 
 // raise removes the tombstones of earlier lives of an id that is used again.
