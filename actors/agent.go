@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -258,14 +259,14 @@ func (a *agent) handleTick(msg *ticked) {
 
 // handleClose ends the agent's work when its session is deleted.
 func (a *agent) handleClose(ctx actor.Context, msg *closeAgent) {
-	mine := msg.life == 0 || msg.life == a.life()
+	mine := len(msg.lives) == 0 || slices.Contains(msg.lives, a.life())
 	switch {
 	case mine && a.run != nil && a.run.isEnded() && !a.run.stalled:
 		a.ending = msg.err // the turn was over before; its callers hear of its end
 	case mine:
 		a.abandonRun(msg.err)
 	}
-	ctx.Send(a.deps.root, &closeAnswer{a.self, mine})
+	ctx.Send(a.deps.root, &closeAnswer{a.self, msg.deletion, mine})
 }
 
 // life is the life of the agent's session, 0 while it has none.

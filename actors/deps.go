@@ -28,6 +28,7 @@ type deps struct {
 	dedupTTL   time.Duration
 	log        *slog.Logger
 	now        func() time.Time
+	announce   func() // nil when nobody wants to hear of deletions
 
 	system    *actor.ActorSystem
 	root      *PID
@@ -83,6 +84,13 @@ func (d *deps) finish(patience time.Duration) bool {
 
 func (d *deps) logPanic(what string, fault any, args ...any) {
 	d.log.Error(what, append(args, "panic", fault, "stack", string(debug.Stack()))...)
+}
+
+// deleted tells whoever wants to hear of deletions that there is one.
+func (d *deps) deleted() {
+	if d.announce != nil {
+		d.announce()
+	}
 }
 
 // tombstoneMs is how long a deleted session's traces are kept: 30 days, and at

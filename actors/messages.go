@@ -74,12 +74,15 @@ type (
 		arrival
 	}
 
-	// Delete ends a session and removes everything of it.
+	// Delete ends a session, by default with its local descendants, and removes
+	// everything of them.
 	Delete struct {
 		Owner        sessions.Owner
 		At           sessions.Address
+		Children     sessions.ChildPolicy // "" means sessions.Cascade
 		RejectIfBusy bool
-		Grace        time.Duration // how long the answer waits for removal and actors; 0 means 5 s
+		Retire       *sessions.Retirement // nil unless retention asks
+		Grace        time.Duration        // how long the answer waits for removal and actors; 0 means 5 s
 		Reply        chan<- DeleteReply
 
 		arrival
@@ -215,15 +218,17 @@ type (
 		defunct bool
 		working bool
 	}
-	// closeAnswer: whether the agent closes, as the life it was told is its own.
+	// closeAnswer: whether the agent closes for the deletion that has asked, as
+	// its life is one of those it was told.
 	closeAnswer struct {
-		agent   *PID
-		closing bool
+		agent    *PID
+		deletion *deletion
+		closing  bool
 	}
 	// hidden: the store's first transaction of a deletion is durable.
 	hidden struct {
 		deletion *deletion
-		life     sessions.Incarnation // 0 for all of an owner
+		gone     []sessions.DeletedSession // nil for all of an owner
 	}
 	// deletionStored: the store is done with a deletion.
 	deletionStored struct {
@@ -246,11 +251,12 @@ type (
 
 // Messages to an agent, besides the requests that the root forwards.
 type (
-	// closeAgent ends the agent's work with err if its session's life is the
-	// one named, or whatever it is when life is 0.
+	// closeAgent ends the agent's work with err if its session's life is one of
+	// those named, or whatever it is when none is.
 	closeAgent struct {
-		life sessions.Incarnation
-		err  *sessions.Error
+		deletion *deletion
+		lives    []sessions.Incarnation
+		err      *sessions.Error
 	}
 	// leave lets an agent finish its turn within grace, then stop.
 	leave struct{ grace time.Duration }

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -21,8 +22,9 @@ type root struct {
 
 	byID      map[idAddress]*entry
 	byKey     map[keyAddress]*entry
-	byAgent   map[string]*entry    // by the id of the agent's PID
-	dying     map[string]*deletion // agents that close for a deletion, by PID id; nil for none
+	byAgent   map[string]*entry      // by the id of the agent's PID
+	unsure    map[*entry]struct{}    // what the root waits to hear the session of
+	dying     map[string][]*deletion // who waits for an agent that closes, by PID id
 	clearing  map[sessions.Owner]*deletion
 	arrivals  uint64 // requests so far
 	agents    uint64 // names given so far; never reused
@@ -47,7 +49,8 @@ func newRoot(d *deps) *root {
 		byID:     map[idAddress]*entry{},
 		byKey:    map[keyAddress]*entry{},
 		byAgent:  map[string]*entry{},
-		dying:    map[string]*deletion{},
+		unsure:   map[*entry]struct{}{},
+		dying:    map[string][]*deletion{},
 		clearing: map[sessions.Owner]*deletion{},
 	}
 }
@@ -62,7 +65,7 @@ func (r *root) Receive(ctx actor.Context) {
 	case *resolved:
 		r.handleResolved(ctx, msg)
 	case *bound:
-		r.handleBound(msg)
+		r.handleBound(ctx, msg)
 	case *idle:
 		r.handleIdle(ctx, msg)
 	case *closeAnswer:
@@ -123,6 +126,17 @@ func (r *root) deliver(ctx actor.Context, e *entry, req request) {
 	ctx.Send(e.agent, req)
 }
 
+// goOn takes up what has waited for an entry to be live again: what it has kept,
+// or its agent's proposal to leave.
+func (r *root) goOn(ctx actor.Context, e *entry) {
+	e.state = live
+	r.deliverHeld(ctx, e)
+	if proposal := e.proposal; proposal != nil {
+		e.proposal = nil
+		r.handleIdle(ctx, proposal)
+	}
+}
+
 // deliverHeld passes on what an entry has kept, as far as its state allows.
 func (r *root) deliverHeld(ctx actor.Context, e *entry) {
 	held := e.held
@@ -138,6 +152,7 @@ func (r *root) deliverHeld(ctx actor.Context, e *entry) {
 // resolve asks the store what an entry's address means.
 func (r *root) resolve(ctx actor.Context, e *entry) {
 	e.state = resolving
+	r.unsure[e] = struct{}{}
 	r.deps.background(func(c context.Context) {
 		means, err := r.deps.store.Resolve(c, e.owner, e.at)
 		r.deps.send(r.deps.root, &resolved{e, means, err})
@@ -146,12 +161,17 @@ func (r *root) resolve(ctx actor.Context, e *entry) {
 
 func (r *root) handleResolved(ctx actor.Context, msg *resolved) {
 	e := msg.entry
+	over := e.over
+	e.over = nil
+	delete(r.unsure, e)
 	if e.dropped {
 		return
 	}
 	switch {
 	case msg.err != nil:
 		r.refuseAll(e, sessions.AsError(msg.err))
+	case slices.Contains(over, msg.means.Life):
+		r.resolve(ctx, e) // the answer was older than the session's end
 	case e.life != 0 && msg.means.Life != e.life:
 		// The session is over, and its names may mean different ones now.
 		r.release(ctx, e)
@@ -164,8 +184,7 @@ func (r *root) handleResolved(ctx actor.Context, msg *resolved) {
 			r.deliverHeld(ctx, other)
 			return
 		}
-		e.state = live
-		r.deliverHeld(ctx, e)
+		r.goOn(ctx, e)
 	}
 }
 
@@ -180,8 +199,7 @@ func (r *root) handleUnknown(ctx actor.Context, e *entry) {
 		case *Prompt:
 			r.deps.background(func(c context.Context) { r.deps.acceptUnknown(c, req) })
 		case *Delete:
-			d := newDeletion(req.Owner, req.Grace, req.Reply)
-			r.storeDelete(d, req)
+			r.storeDelete(newDeletion(req.Owner, req.Grace, req.Reply), req)
 		default:
 			req.refuse(sessions.ErrNoSession)
 		}
@@ -197,6 +215,9 @@ func (r *root) mount(ctx actor.Context, e *entry) {
 	}
 	e.agent, e.forwarded = pid, 0
 	r.byAgent[pid.Id] = e
+	if e.life == 0 {
+		r.unsure[e] = struct{}{}
+	}
 }
 
 // handleResume mounts the agent of an unfinished turn before the first request
@@ -216,13 +237,17 @@ func (r *root) handleResume(ctx actor.Context, msg *resume) {
 }
 
 // handleBound records the session that an agent's first accept made.
-func (r *root) handleBound(msg *bound) {
+func (r *root) handleBound(ctx actor.Context, msg *bound) {
 	e := r.byAgent[msg.agent.Id]
 	if e == nil {
 		return
 	}
+	delete(r.unsure, e)
 	e.life, e.id = msg.life, msg.id
 	r.alias(e)
+	if e.state == live {
+		r.deliverHeld(ctx, e) // what was sent to the id meanwhile
+	}
 }
 
 // handleIdle lets an agent go that has handled all it was sent. Only the root
@@ -230,7 +255,11 @@ func (r *root) handleBound(msg *bound) {
 // comes from now on is held until the agent is gone.
 func (r *root) handleIdle(ctx actor.Context, msg *idle) {
 	e := r.byAgent[msg.agent.Id]
-	if e == nil || e.state == closing {
+	if e == nil {
+		return
+	}
+	if e.state == closing {
+		e.proposal = msg
 		return
 	}
 	if msg.defunct {
@@ -243,25 +272,22 @@ func (r *root) handleIdle(ctx actor.Context, msg *idle) {
 }
 
 func (r *root) handleTerminated(ctx actor.Context, who *PID) {
-	if d, ok := r.dying[who.Id]; ok {
-		delete(r.dying, who.Id)
-		if d != nil {
-			d.agentGone(who)
-		}
-	}
+	waiting := r.dying[who.Id]
+	delete(r.dying, who.Id)
 	if e := r.byAgent[who.Id]; e != nil {
-		r.unmount(e)
-		r.afterAgent(ctx, e, who)
+		waiting = r.unmount(e)
+		r.afterAgent(ctx, e)
+	}
+	for _, d := range waiting {
+		d.agentGone(who)
 	}
 	r.finishDrain()
 }
 
 // afterAgent decides what becomes of an entry whose agent is gone.
-func (r *root) afterAgent(ctx actor.Context, e *entry, who *PID) {
+func (r *root) afterAgent(ctx actor.Context, e *entry) {
 	switch d := e.deletion; {
 	case d != nil && d.isHidden:
-		e.deletion = nil
-		d.agentGone(who)
 		r.release(ctx, e)
 	case d != nil: // the deletion will find no agent
 	case len(e.held) > 0:
@@ -271,10 +297,14 @@ func (r *root) afterAgent(ctx actor.Context, e *entry, who *PID) {
 	}
 }
 
-// unmount forgets an entry's agent.
-func (r *root) unmount(e *entry) {
+// unmount forgets an entry's agent, and returns the deletions that have asked it
+// to close.
+func (r *root) unmount(e *entry) []*deletion {
+	asked := e.asked
 	delete(r.byAgent, e.agent.Id)
-	e.agent = nil
+	delete(r.unsure, e)
+	e.agent, e.asked, e.proposal = nil, nil, nil
+	return asked
 }
 
 // startDrain refuses all that waits and lets every agent leave.

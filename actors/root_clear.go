@@ -22,13 +22,14 @@ func (r *root) startClear(ctx actor.Context, msg *ClearAll) {
 		return
 	}
 	d := newDeletion(msg.Owner, msg.Grace, msg.Reply)
-	cmd := sessions.ClearOwner{Owner: msg.Owner, TombstoneMs: tombstoneMs(r.deps.dedupTTL), Now: r.deps.nowMs()}
+	cmd := sessions.ClearOwner{Owner: msg.Owner, Announce: r.deps.announce != nil, TombstoneMs: tombstoneMs(r.deps.dedupTTL), Now: r.deps.nowMs()}
 	r.clearing[msg.Owner] = d
 	r.storing++
 	r.deps.background(func(c context.Context) {
 		receipt, err := r.deps.store.ClearOwner(c, cmd, func(upTo sessions.Incarnation) {
 			r.deps.feed.EndOwner(msg.Owner, upTo, feed.Deleted)
 			r.deps.send(r.deps.root, &hidden{deletion: d})
+			r.deps.deleted()
 		})
 		r.deps.send(r.deps.root, &deletionStored{d, &receipt, err})
 	})
@@ -36,18 +37,18 @@ func (r *root) startClear(ctx actor.Context, msg *ClearAll) {
 
 // closeOwner parts every agent of the owner from its address and lets it close.
 // An agent whose first accept is under way names the generation it was resolved
-// under, so the store refuses what comes too late. A delete that the clear has
-// come before finds no session any more, so its agent is closed here too.
+// under, so the store refuses what comes too late. What a delete under way has
+// marked is closed here too: it may find no session any more.
 func (r *root) closeOwner(ctx actor.Context, d *deletion) {
 	for _, e := range r.entries() {
-		if e.owner != d.owner || e.deletion != nil && e.deletion.isHidden {
+		if e.owner != d.owner {
 			continue
 		}
 		d.held = append(e.held, d.held...)
 		e.held = nil
 		if e.agent != nil {
-			ctx.Send(e.agent, &closeAgent{0, errDeleted()})
-			r.part(e, d)
+			r.askToClose(ctx, e, d)
+			r.part(e)
 		}
 		r.drop(e)
 	}

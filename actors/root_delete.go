@@ -16,14 +16,13 @@ import (
 // period is over; both go on by themselves.
 type deletion struct {
 	owner sessions.Owner
-	at    sessions.Address // of a delete
-	entry *entry           // of a delete whose session had one; nil for a clear-all
+	entry *entry // of a delete whose address had one; nil for a clear-all
 	reply chan<- DeleteReply
 
 	isHidden bool
 	stored   bool
 	receipt  *sessions.Receipt
-	agents   map[string]bool // PID ids of agents that still close
+	agents   map[string]bool // PID ids of agents that close, or have not said whether they do
 	held     []request       // of a clear-all: what came for its owner meanwhile
 	grace    time.Duration
 	timer    *time.Timer
@@ -83,17 +82,17 @@ func (r *root) startDelete(ctx actor.Context, e *entry, msg *Delete) {
 
 func (r *root) storeDelete(d *deletion, msg *Delete) {
 	cmd := sessions.DeleteSession{
-		Owner: msg.Owner, At: msg.At, RejectIfBusy: msg.RejectIfBusy,
-		TombstoneMs: tombstoneMs(r.deps.dedupTTL), Now: r.deps.nowMs(),
+		Owner: msg.Owner, At: msg.At, Children: msg.Children, RejectIfBusy: msg.RejectIfBusy, Retire: msg.Retire,
+		Announce: r.deps.announce != nil, TombstoneMs: tombstoneMs(r.deps.dedupTTL), Now: r.deps.nowMs(),
 	}
-	d.at = msg.At
 	r.storing++
 	r.deps.background(func(c context.Context) {
 		receipt, err := r.deps.store.DeleteSession(c, cmd, func(gone []sessions.DeletedSession) {
 			for _, s := range gone {
 				r.deps.feed.End(s.Fence.Incarnation, feed.Deleted)
 			}
-			r.deps.send(r.deps.root, &hidden{d, gone[0].Fence.Incarnation})
+			r.deps.send(r.deps.root, &hidden{d, gone})
+			r.deps.deleted()
 		})
 		r.deps.send(r.deps.root, &deletionStored{d, receipt, err})
 	})
@@ -110,63 +109,15 @@ func (r *root) handleHidden(ctx actor.Context, msg *hidden) {
 		r.closeOwner(ctx, d)
 		return
 	}
-	e := r.entryOf(d, msg.life)
-	if e == nil {
-		return
+	for _, s := range msg.gone {
+		r.tellGone(s.Owner, s.ID)
 	}
-	e.state, e.deletion = closing, d
-	r.tellGone(e.owner, e.id)
-	if e.agent == nil {
-		r.release(ctx, e)
-		return
-	}
-	d.agents[e.agent.Id] = true
-	ctx.Send(e.agent, &closeAgent{msg.life, errDeleted()})
-}
-
-// entryOf returns the entry of the session that a delete has ended, nil if it
-// has none: the one the delete came for, or that of a session made since.
-func (r *root) entryOf(d *deletion, life sessions.Incarnation) *entry {
-	if e := d.entry; e != nil && e.deletion == d && !e.dropped {
-		return e
-	}
-	if e := r.lookup(d.owner, d.at); e != nil && e.deletion == nil && (e.life == life || e.life == 0) {
-		return e
-	}
-	return nil
+	r.closeTree(ctx, d, msg.gone)
 }
 
 // tellGone lets those who follow an owner know of a deletion; id "" means all.
 func (r *root) tellGone(owner sessions.Owner, id sessions.SessionID) {
 	r.deps.feed.Tell(owner, r.deps.nowMs(), sessions.SessionChanged{Change: sessions.SessionGone, SessionID: id})
-}
-
-// handleCloseAnswer parts an entry from an agent that closes, so that what was
-// held starts afresh at once, or lifts the mark when the agent's session is
-// another life than the one deleted.
-func (r *root) handleCloseAnswer(ctx actor.Context, msg *closeAnswer) {
-	e := r.byAgent[msg.agent.Id]
-	if e == nil || e.deletion == nil {
-		return
-	}
-	d := e.deletion
-	e.deletion = nil
-	if !msg.closing {
-		e.state = live
-		d.agentGone(msg.agent)
-		r.deliverHeld(ctx, e)
-		return
-	}
-	r.part(e, d)
-	r.release(ctx, e)
-}
-
-// part takes an entry's agent, which closes, to the deletion it closes for.
-func (r *root) part(e *entry, d *deletion) {
-	pid := e.agent
-	r.unmount(e)
-	r.dying[pid.Id] = d
-	d.agents[pid.Id] = true
 }
 
 func (r *root) handleDeletionStored(ctx actor.Context, msg *deletionStored) {
@@ -191,7 +142,7 @@ func (r *root) lift(ctx actor.Context, d *deletion) {
 		return
 	}
 	if e := d.entry; e != nil && e.deletion == d {
-		e.deletion, e.state = nil, live
-		r.deliverHeld(ctx, e)
+		e.deletion = nil
+		r.goOnUnlessAsked(ctx, e)
 	}
 }

@@ -37,8 +37,15 @@ type entry struct {
 	agent     *PID
 	forwarded uint64    // requests sent to the agent
 	held      []request // in order
-	deletion  *deletion // set while closing
 	dropped   bool      // no longer in the root's maps
+
+	deletion *deletion              // decides about the session, or has ended it
+	asked    []*deletion            // wait for the agent to say whether it closes for them
+	proposal *idle                  // what the agent has proposed meanwhile
+	over     []sessions.Incarnation // ended while the store was asked
+
+	ids  []idAddress // under which the root has it
+	keys []keyAddress
 }
 
 // identity is what an agent is told of its session.
@@ -86,11 +93,27 @@ func (r *root) lookup(owner sessions.Owner, at sessions.Address) *entry {
 func (r *root) newEntry(owner sessions.Owner, at sessions.Address) *entry {
 	e := &entry{owner: owner, at: at}
 	if at.ID != "" {
-		r.byID[idAddress{owner, at.ID}] = e
+		r.nameID(e, at.ID)
 	} else {
-		r.byKey[keyAddress{owner, at.Key}] = e
+		r.nameKey(e, at.Key)
 	}
 	return e
+}
+
+func (r *root) nameID(e *entry, id sessions.SessionID) {
+	name := idAddress{e.owner, id}
+	r.byID[name] = e
+	if !slices.Contains(e.ids, name) {
+		e.ids = append(e.ids, name)
+	}
+}
+
+func (r *root) nameKey(e *entry, key sessions.Key) {
+	name := keyAddress{e.owner, key}
+	r.byKey[name] = e
+	if !slices.Contains(e.keys, name) {
+		e.keys = append(e.keys, name)
+	}
 }
 
 // alias registers an entry under all names of its session. When another entry
@@ -98,19 +121,19 @@ func (r *root) newEntry(owner sessions.Owner, at sessions.Address) *entry {
 // out gives e what it has kept.
 func (r *root) alias(e *entry) *entry {
 	if !e.key.IsZero() {
-		name := keyAddress{e.owner, e.key}
-		if other := r.byKey[name]; other != nil && other != e {
-			r.byID[idAddress{e.owner, e.id}] = other
+		if other := r.byKey[keyAddress{e.owner, e.key}]; other != nil && other != e {
+			if e.id != "" {
+				r.nameID(other, e.id)
+			}
 			return other
 		}
-		r.byKey[name] = e
+		r.nameKey(e, e.key)
 	}
 	if e.id != "" {
-		name := idAddress{e.owner, e.id}
-		if other := r.byID[name]; other != nil && other != e && other.state == resolving {
+		if other := r.byID[idAddress{e.owner, e.id}]; other != nil && other != e && other.state == resolving {
 			other.giveHeld(e)
 		}
-		r.byID[name] = e
+		r.nameID(e, e.id)
 	}
 	return e
 }
@@ -127,12 +150,13 @@ func (e *entry) giveHeld(to *entry) {
 // drop forgets an entry under all its names.
 func (r *root) drop(e *entry) {
 	e.dropped = true
-	for _, name := range []idAddress{{e.owner, e.id}, {e.owner, e.at.ID}} {
+	delete(r.unsure, e)
+	for _, name := range e.ids {
 		if r.byID[name] == e {
 			delete(r.byID, name)
 		}
 	}
-	for _, name := range []keyAddress{{e.owner, e.key}, {e.owner, e.at.Key}} {
+	for _, name := range e.keys {
 		if r.byKey[name] == e {
 			delete(r.byKey, name)
 		}

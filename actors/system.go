@@ -24,6 +24,10 @@ type Config struct {
 	TargetRoot string           // where "{target}" leads; default "/targets"
 	Logger     *slog.Logger     // default: none
 	Now        func() time.Time // default: time.Now
+	// Announce, when not nil, lets the store keep what is deleted for Unheard, and
+	// is called once each time that a deletion has become durable. It must not
+	// block, and may be called as long as the store is open.
+	Announce func()
 }
 
 // System is the actor tree over one store. Its methods are safe for concurrent use.
@@ -66,7 +70,7 @@ func newDeps(store sessions.Store, profiles map[string]Profile, c Config) (*deps
 		targetRoot: cmp.Or(c.TargetRoot, tools.DefaultTargetRoot),
 		idleTTL:    cmp.Or(c.IdleTTL, defaultIdleTTL),
 		dedupTTL:   cmp.Or(c.DedupTTL, defaultDedupTTL),
-		log:        c.Logger, now: c.Now, residents: &residents{},
+		log:        c.Logger, now: c.Now, announce: c.Announce, residents: &residents{},
 	}
 	if d.tree == nil {
 		d.tree = &tools.Tree{}

@@ -66,7 +66,11 @@ func (f *Feed) Listening(life sessions.Incarnation) bool {
 
 // End ends all subscriptions of a life, each after what it has buffered.
 func (f *Feed) End(life sessions.Incarnation, reason Reason) {
-	f.endWhere(reason, func(l sessions.Incarnation, _ *topic) bool { return l == life })
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if t := f.topics[life]; t != nil {
+		f.endTopic(life, t, reason)
+	}
 }
 
 // EndOwner ends all subscriptions of an owner's lives up to one.
@@ -94,13 +98,17 @@ func (f *Feed) endWhere(reason Reason, ends func(sessions.Incarnation, *topic) b
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for life, t := range f.topics {
-		if !ends(life, t) {
-			continue
+		if ends(life, t) {
+			f.endTopic(life, t, reason)
 		}
-		delete(f.topics, life)
-		for s := range t.subs {
-			s.finish(reason)
-		}
+	}
+}
+
+// endTopic ends all subscriptions of a topic. f.mu is held.
+func (f *Feed) endTopic(life sessions.Incarnation, t *topic, reason Reason) {
+	delete(f.topics, life)
+	for s := range t.subs {
+		s.finish(reason)
 	}
 }
 
