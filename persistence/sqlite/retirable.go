@@ -2,11 +2,93 @@ package sqlite
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"math"
 
 	"agenthost/sessions"
 )
 
-// Retirable returns roots that retention may end; see the port.
-func (s *Store) Retirable(context.Context, sessions.RetireQuery) (sessions.RetirePage, error) {
-	return sessions.RetirePage{}, errUnsupported
+// quietSince is when a session was last active, as retention counts it.
+const quietSince = "max(last_active_ms, closed_ms)"
+
+// retirable finds roots by the index of a list: those of each owner that were
+// last active before a bound. With ?beyond the bound is also the activity of
+// the last root that is kept, so that a root as recent as that is kept too; an
+// owner with fewer has none, which no root is before.
+const retirable = `
+    WITH bounds (owner, before) AS MATERIALIZED (
+        SELECT owner, CASE ?2 WHEN 0 THEN ?1 ELSE min(?1, (
+            SELECT ` + quietSince + ` FROM sessions INDEXED BY sessions_list_parent
+            WHERE sessions.owner = owners.owner AND parent_id = '' AND deleted_ms IS NULL AND (?3 = '' OR profile_key = ?3)
+            ORDER BY ` + quietSince + ` DESC LIMIT 1 OFFSET ?2 - 1)) END
+        FROM owners)
+    SELECT sid, bounds.owner, id, epoch, before, ` + quietSince + ` AS quiet
+    FROM bounds CROSS JOIN sessions INDEXED BY sessions_list_parent
+    WHERE sessions.owner = bounds.owner AND parent_id = '' AND deleted_ms IS NULL AND last_active_ms < before
+        AND ` + quietSince + ` < before AND (?3 = '' OR profile_key = ?3) AND (?4 = 0 OR turn_count = 0)
+        AND damaged = 0 AND active_turn = '' AND queued = 0
+        AND (` + quietSince + `, sid) > (?5, ?6)
+    ORDER BY quiet, sid LIMIT ?7`
+
+// Retirable returns a page of roots that retention may end; see the port.
+func (s *Store) Retirable(ctx context.Context, q sessions.RetireQuery) (sessions.RetirePage, error) {
+	var from retireCursor
+	if q.Cursor != "" {
+		var err error
+		if from, err = parseRetireCursor(q.Cursor); err != nil {
+			return sessions.RetirePage{}, err
+		}
+	}
+	before := q.Before
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	limit := pageLimit(q.Limit)
+	var roots []sessions.Retiree
+	var places []retireCursor
+	err := s.readers.read(ctx, func(db querier) error {
+		return db.each(ctx, retirable, func(row scanner) error {
+			var r sessions.Retiree
+			var at retireCursor
+			err := row.Scan(&r.Fence.Incarnation, &r.Owner, &r.ID, &r.Fence.Epoch, &r.Before, &at.quiet)
+			at.life = r.Fence.Incarnation
+			roots, places = append(roots, r), append(places, at)
+			return err
+		}, before, q.Beyond, q.Profile, q.Blank, from.quiet, from.life, limit+1)
+	})
+	if err != nil {
+		return sessions.RetirePage{}, err
+	}
+	var page sessions.RetirePage
+	var more bool
+	if page.Roots, more = cut(roots, limit); more {
+		page.NextCursor = places[limit-1].String()
+	}
+	return page, nil
+}
+
+// retireCursor is the place behind one root, in the order of Retirable.
+type retireCursor struct {
+	quiet sessions.Time
+	life  sessions.Incarnation
+}
+
+func (c retireCursor) String() string {
+	raw := binary.AppendVarint(binary.AppendVarint([]byte{'r'}, int64(c.quiet)), int64(c.life))
+	return base64.RawURLEncoding.EncodeToString(raw)
+}
+
+func parseRetireCursor(cursor string) (retireCursor, error) {
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil || len(raw) < 3 || raw[0] != 'r' {
+		return retireCursor{}, errCursor
+	}
+	quiet, n := binary.Varint(raw[1:])
+	life, _ := binary.Varint(raw[1+max(n, 0):])
+	c := retireCursor{sessions.Time(quiet), sessions.Incarnation(life)}
+	if c.String() != cursor {
+		return retireCursor{}, errCursor
+	}
+	return c, nil
 }

@@ -55,6 +55,7 @@ func (f Factory) Run(t *testing.T) {
 		{"walk", testWalk},
 		{"seed", testSeed},
 		{"fork", testFork},
+		{"retire", testRetire},
 		{"close session", testCloseSession},
 		{"delete", testDelete},
 		{"residue", testResidue},
