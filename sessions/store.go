@@ -224,10 +224,11 @@ type HostStore interface {
 	// Heard forgets sessions that Unheard has returned.
 	Heard(ctx context.Context, heard []DeletedSession) error
 	// Compact removes what deletes have left, then every byte of what was
-	// removed, and gives the space back. Writes wait meanwhile.
-	// STORE_UNAVAILABLE when there is too little room on the disk for it,
-	// NOT_SUPPORTED by a store that cannot.
-	Compact(ctx context.Context) (Compaction, error)
+	// removed, and gives the space back. Writes wait meanwhile. With dryRun it
+	// changes nothing and says how large the store is and where. It is
+	// STORE_UNAVAILABLE when there is too little room on the disk, or when a read
+	// is in the way, and NOT_SUPPORTED by a store that cannot.
+	Compact(ctx context.Context, dryRun bool) (Compaction, error)
 	// Close waits for writes under way and releases the store. Later calls of
 	// any method answer STORE_UNAVAILABLE; a second Close does nothing.
 	Close() error

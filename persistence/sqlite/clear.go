@@ -30,7 +30,11 @@ func (s *Store) clearOwner(c sessions.ClearOwner, hidden func(sessions.Incarnati
 		if err := s.removeFolders(truncated.last, r); err != nil {
 			return err
 		}
-		r.finish(s.compact())
+		compacted := s.compact()
+		if compacted != nil {
+			s.log.Warn("the store could not be compacted", "error", compacted)
+		}
+		r.finish(compacted == nil)
 		return nil
 	}
 	end, err := deleting(s, func() (ended, error) {
@@ -129,19 +133,4 @@ func (s *Store) emptyTables(l *link, c sessions.ClearOwner) (*ended, error) {
 		return nil, errors.Join(err, rollback)
 	}
 	return &ended{last: last, sessions: rows["sessions"], rows: rows}, nil
-}
-
-// compact gives the space of what was deleted back, and with it the last of the
-// deleted bytes. It reports whether all of it is gone.
-func (s *Store) compact() bool {
-	done, err := doSolo(s.writer, func(l *link) (bool, error) {
-		if _, err := l.conn.ExecContext(always, "VACUUM"); err != nil {
-			return false, err
-		}
-		return l.emptyJournal()
-	})
-	if err != nil || !done {
-		s.log.Warn("the store could not be compacted", "error", err)
-	}
-	return done && err == nil
 }

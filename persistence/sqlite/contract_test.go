@@ -1,8 +1,10 @@
 package sqlite_test
 
 import (
+	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -78,6 +80,10 @@ func contract(cfg sqlite.Config) storetest.Factory {
 			require.NoError(t, err)
 			return rows
 		},
+		Holds: func(t *testing.T, s sessions.Store, text string) bool {
+			t.Helper()
+			return holds(t, pathOf(s), text)
+		},
 		Damage: func(t *testing.T, s sessions.Store, life sessions.Incarnation) {
 			t.Helper()
 			require.NoError(t, s.(*sqlite.Store).Damage(t.Context(), life))
@@ -90,6 +96,18 @@ func contract(cfg sqlite.Config) storetest.Factory {
 		}
 	}
 	return f
+}
+
+// holds reports whether a text is in the files of a store. The search is a child's
+// work: this process must not open them a second time.
+func holds(t *testing.T, path, text string) bool {
+	t.Helper()
+	out, err := exec.Command("grep", "-rlaF", "-e", text, "--", filepath.Dir(path)).CombinedOutput()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
+		return false // no hit
+	}
+	require.NoError(t, err, "%s", out)
+	return true
 }
 
 // filesIn returns the paths of all files in a folder, and of the folders in it.

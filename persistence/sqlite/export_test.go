@@ -147,3 +147,18 @@ func (s *Store) OpenFiles() int {
 
 // FrameFolder returns where files of frames are.
 func (s *Store) FrameFolder() string { return s.files.folder }
+
+// HaveRoom lets the store believe that its disk has so much room, until restore.
+func (s *Store) HaveRoom(bytes int64) (restore func()) {
+	was := s.room
+	s.room = func(string) (int64, error) { return bytes, nil }
+	return func() { s.room = was }
+}
+
+// Size returns the size of the database, the journal applied.
+func (s *Store) Size() (size int64, err error) {
+	err = s.readers.read(always, func(q querier) error {
+		return q.row(always, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&size)
+	})
+	return size, err
+}

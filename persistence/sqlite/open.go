@@ -17,7 +17,8 @@ import (
 
 // Store is a sessions.Store in one file. Use Open to get one.
 type Store struct {
-	path       string
+	path       string // as it was given
+	full       string // as it is on the disk
 	durability string
 	log        *slog.Logger
 	lock       *fileLock
@@ -29,6 +30,8 @@ type Store struct {
 	clean      bool  // the last process closed the store
 	filed      bool  // new sessions keep their frames in files
 	keep       int64 // how many frames a session keeps; negative for all
+
+	room func(folder string) (bytes int64, err error) // free on the disk of a folder
 
 	tidy atomic.Bool // no file is left of what is gone
 
@@ -72,7 +75,7 @@ func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 	if err := makePrivate(full); err != nil {
 		return nil, errors.Join(unavailable("The store's file cannot be opened for writing; check its path and permissions.", err), lock.release())
 	}
-	s := &Store{path: path, durability: cfg.Durability, log: cfg.Logger, lock: lock, closing: make(chan struct{}),
+	s := &Store{path: path, full: full, room: roomIn, durability: cfg.Durability, log: cfg.Logger, lock: lock, closing: make(chan struct{}),
 		ballast: ballast{full + ballastSuffix}, files: newFileFrames(folder, cfg.Logger), filed: cfg.Frames == FramesFile, keep: cfg.FramesPerSession}
 	s.closeOnce = sync.OnceValue(s.shut)
 	if err := s.start(ctx, full, cfg); err != nil {

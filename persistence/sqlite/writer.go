@@ -136,12 +136,26 @@ func doPatiently[R any](w *writer, f func(*tx) (R, error)) (R, error) {
 // doSolo runs f alone on the writer's connection, outside of a transaction.
 func doSolo[R any](w *writer, f func(*link) (R, error)) (R, error) {
 	result := new(R)
-	j := &job{done: make(chan error, 1), solo: func(l *link) (err error) {
+	err := w.submit(always, soloJob(result, f))
+	return *result, err
+}
+
+// doSoloPatiently is doSolo for work that must not be refused by a full queue.
+func doSoloPatiently[R any](w *writer, f func(*link) (R, error)) (R, error) {
+	result := new(R)
+	j := soloJob(result, f)
+	if err := w.enqueue(j, true); err != nil {
+		return *result, err
+	}
+	err := <-j.done
+	return *result, err
+}
+
+func soloJob[R any](result *R, f func(*link) (R, error)) *job {
+	return &job{done: make(chan error, 1), solo: func(l *link) (err error) {
 		*result, err = f(l)
 		return err
 	}}
-	err := w.submit(always, j)
-	return *result, err
 }
 
 func (w *writer) loop() {

@@ -22,6 +22,9 @@ type Factory struct {
 	// Files returns the paths of all files and folders in which s keeps frames.
 	// nil says that it keeps none in files.
 	Files func(t *testing.T, s sessions.Store) []string
+	// Holds reports whether a text is anywhere in the files of s. nil leaves out
+	// the checks that need it.
+	Holds func(t *testing.T, s sessions.Store, text string) bool
 	// Damage changes one stored byte of the newest message of a life behind the
 	// store's back. nil leaves out the tests that need it.
 	Damage func(t *testing.T, s sessions.Store, life sessions.Incarnation)
@@ -61,6 +64,7 @@ func (f Factory) Run(t *testing.T) {
 		{"residue", testResidue},
 		{"clear", testClear},
 		{"sweep", testSweep},
+		{"compact", testCompact},
 		{"clock", testClock},
 		{"text", testText},
 		{"damage", testDamage},
