@@ -47,6 +47,7 @@ var operations = byArgs(
 	plain((*Access).Frames),
 	plain((*Access).State),
 	plain((*Access).StateSet),
+	plain((*Access).Purge),
 	plain((*Access).Children),
 	streaming((*Access).Prompt),
 	streaming((*Access).Retry),

@@ -63,6 +63,8 @@ func TestArgsAgreeInBothDirections(t *testing.T) {
 		{api.OpSubscribe, `{}`, &api.SubscribeArgs{}},
 		{api.OpSubscribe, `{"sessionId":"s-1","after":"0"}`, &api.SubscribeArgs{Address: byID, After: "0"}},
 		{api.OpUnsubscribe, `{"sub":"s1"}`, &api.UnsubscribeArgs{Sub: "s1"}},
+		{api.OpPurge, `{}`, &api.PurgeArgs{}},
+		{api.OpPurge, `{"dryRun":true}`, &api.PurgeArgs{DryRun: true}},
 	} {
 		t.Run(string(c.op), func(t *testing.T) {
 			got, err := parse(`{"op":"` + string(c.op) + `","args":` + c.text + `}`)

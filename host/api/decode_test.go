@@ -105,7 +105,7 @@ func TestOpsListsTheProtocol(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, row.Summary, found.Summary)
 	}
-	require.Len(t, seen, 27)
+	require.Len(t, seen, 28)
 }
 
 func TestAuthorize(t *testing.T) {
@@ -123,4 +123,7 @@ func TestAuthorize(t *testing.T) {
 	requireField(t, clear.Authorize(local), sessions.CodeForbidden, "/args/allOwners")
 	require.NoError(t, clear.Authorize(admin))
 	require.NoError(t, api.PingArgs{}.Authorize(local))
+	require.NoError(t, api.PurgeArgs{}.Authorize(local), "the store is the caller's alone")
+	require.NoError(t, api.PurgeArgs{}.Authorize(api.Caller{Owner: "ann", Admin: true}))
+	require.Equal(t, sessions.CodeForbidden, sessions.CodeOf(api.PurgeArgs{}.Authorize(api.Caller{Owner: "ann"})))
 }

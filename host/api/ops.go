@@ -38,6 +38,7 @@ const (
 	OpUsage           Op = "$usage"
 	OpSubscribe       Op = "$subscribe"
 	OpUnsubscribe     Op = "$unsubscribe"
+	OpPurge           Op = "$purge"
 )
 
 // Args are the arguments of one operation. The implementations are pointers to
@@ -93,6 +94,7 @@ var opList = []OpInfo{
 	{OpUsage, "Sum up what model calls consumed.", nil},
 	{OpSubscribe, "Follow a session's frames as they come.", newArgs[SubscribeArgs]},
 	{OpUnsubscribe, "End a subscription.", newArgs[UnsubscribeArgs]},
+	{OpPurge, "Remove the last bytes of what was deleted.", newArgs[PurgeArgs]},
 }
 
 // argsOf is a pointer to T that serves as Args.

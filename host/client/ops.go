@@ -105,3 +105,8 @@ func (c *Client) SessionClose(ctx context.Context, args api.SessionCloseArgs) (*
 func (c *Client) SessionDetach(ctx context.Context, args api.SessionDetachArgs) (*api.SessionDetachResult, error) {
 	return call[api.SessionDetachResult](ctx, c, api.OpSessionDetach, args)
 }
+
+// Purge removes the last bytes of what was deleted from the store's files.
+func (c *Client) Purge(ctx context.Context, args api.PurgeArgs) (*api.PurgeResult, error) {
+	return call[api.PurgeResult](ctx, c, api.OpPurge, args)
+}
