@@ -7,6 +7,7 @@ FUZZTIME      ?= 15s
 SOAKTIME      ?= 3m
 HISTORIES     ?= 30000
 ROUNDS        ?= 100
+REMOVALS      ?= 20
 BENCH         ?=
 
 GOLANGCI      := bin/golangci-lint-v2.15.0
@@ -36,15 +37,15 @@ volume: ## the tests of large numbers
 	$(GO) test -count 1 -timeout 20m -run Volume ./...
 
 # Half of the rounds are on a host with its frames in the database, half on one
-# with its frames in files.
-crash: ## a serving host is killed ROUNDS times under load
-	$(GO) test -count 1 -timeout 60m -run TestCampaign -v ./tests/crash -rounds $$(($(ROUNDS) / 2))
+# with its frames in files. Of REMOVALS there are as many on each.
+crash: ## a serving host is killed ROUNDS times under load, and REMOVALS times in deletes and in clears
+	$(GO) test -count 1 -timeout 90m -run TestCampaign -v ./tests/crash -rounds $$(($(ROUNDS) / 2)) -removals $(REMOVALS)
 
 fuzz: ## each fuzz target for FUZZTIME
 	FUZZTIME=$(FUZZTIME) .ci/fuzz
 
-soak: ## a thousand kills, each fuzz target for SOAKTIME, then the tests again and again under -race
-	$(MAKE) crash ROUNDS=1000
+soak: ## some thousand kills, each fuzz target for SOAKTIME, then the tests again and again under -race
+	$(MAKE) crash ROUNDS=1000 REMOVALS=300
 	FUZZTIME=$(SOAKTIME) .ci/fuzz
 	.ci/cc
 	$(GO) test -race -count 5 -timeout 60m ./...

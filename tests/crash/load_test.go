@@ -39,8 +39,9 @@ var kinds = []kind{
 // script is the model of the campaign, in the form of the command's scripts.
 func script() string {
 	var long strings.Builder
+	const part = `{after: 25ms, text: "word "}, `
 	for range 28 {
-		long.WriteString(`{after: 25ms, text: "word "}, `)
+		long.WriteString(part)
 	}
 	return `rules:
   - when: plain
@@ -58,6 +59,8 @@ func script() string {
       - {delay: 3ms, text: "At last."}
   - when: long
     steps: [{deltas: [` + long.String() + `]}]
+  - when: while
+    steps: [{deltas: [` + long.String()[:8*len(part)] + `]}]
   - when: fail
     steps: [{deltas: [{after: 3ms, text: "I can"}], fail: "overloaded"}]
 `
