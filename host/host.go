@@ -30,12 +30,23 @@ type Config struct {
 	DedupTTL   time.Duration    // for which an ended request id is remembered; default 5 minutes
 	StopGrace  time.Duration    // for which running turns may go on at a stop; default 10 s
 	TargetRoot string           // where "{target}" leads; default "/targets"
+	Retention  Retention        // what the host removes by itself; default: nothing
 	Version    string           // default: the module's
 	Logger     *slog.Logger     // default: none
 	Now        func() time.Time // default: time.Now
+
+	// OnDeleted, when not nil, hears of every deleted session at least once, in the
+	// order of their deletion and at most 100 in a call, also after a crash. It is
+	// called from one goroutine, and again with the same sessions after an error;
+	// its context ends when the host stops. Without it nothing is kept to be told.
+	OnDeleted OnDeleted
 }
 
-const defaultStopGrace = 10 * time.Second
+const (
+	defaultStopGrace = 10 * time.Second
+	// sweepEvery is how often expired claims and tombstones are removed.
+	sweepEvery = time.Minute
+)
 
 // Host is one running host. It acts as the owner sessions.LocalOwner; As gives
 // the operations to another caller.
@@ -54,7 +65,9 @@ type Host struct {
 	start, stop sync.Once
 	startErr    error
 	stopped     chan struct{}
-	sweeper     sweeper
+	tasks       tasks
+	retirer     *retirer   // nil when retention is off
+	announcer   *announcer // nil without a hook
 }
 
 // New composes a host that owns the store from now on: Stop closes it, and so
@@ -70,22 +83,40 @@ func New(store sessions.Store, profiles map[string]Profile, c Config) (*Host, er
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	system, err := actors.New(store, profiles, actors.Config{
-		Tools: c.Tools, Limits: c.Limits, IdleTTL: c.IdleTTL, DedupTTL: c.DedupTTL,
-		TargetRoot: c.TargetRoot, Logger: c.Logger, Now: c.Now,
-	})
-	if err != nil {
+	h := &Host{
+		config: c, store: store, profiles: maps.Clone(profiles), saves: newSaves(store.SetState),
+		instance: uuid.NewString(), started: sessions.TimeOf(c.Now()), stopped: make(chan struct{}),
+	}
+	if err := h.compose(); err != nil {
 		if closeErr := store.Close(); closeErr != nil {
 			c.Logger.Error("store does not close", "error", closeErr)
 		}
 		return nil, err
 	}
-	h := &Host{
-		config: c, store: store, system: system, profiles: maps.Clone(profiles), saves: newSaves(store.SetState),
-		instance: uuid.NewString(), started: sessions.TimeOf(c.Now()), stopped: make(chan struct{}),
-	}
 	h.Access = h.As(api.Caller{Owner: sessions.LocalOwner})
 	return h, nil
+}
+
+// compose starts the actor tree and makes what runs beside it.
+func (h *Host) compose() (err error) {
+	c := h.config
+	if err := c.Retention.check(); err != nil {
+		return err
+	}
+	var announce func()
+	if c.OnDeleted != nil {
+		h.announcer = newAnnouncer(h.store, c.OnDeleted, c.Logger)
+		announce = h.announcer.nudge
+	}
+	h.system, err = actors.New(h.store, h.profiles, actors.Config{
+		Tools: c.Tools, Limits: c.Limits, IdleTTL: c.IdleTTL, DedupTTL: c.DedupTTL,
+		TargetRoot: c.TargetRoot, Logger: c.Logger, Now: c.Now, Announce: announce,
+	})
+	if err != nil {
+		return err
+	}
+	h.retirer = newRetirer(h)
+	return nil
 }
 
 func moduleVersion() string {
@@ -102,22 +133,34 @@ func (h *Host) As(caller api.Caller) *Access { return &Access{host: h, caller: c
 func (h *Host) System() *actors.System { return h.system }
 
 // Start takes up the turns that the last host of the store left unfinished, and
-// begins to sweep. Requests may come once it has returned nil. Calls after the
-// first do nothing and return the same.
+// begins to sweep and to tell of deletions. Requests may come once it has
+// returned nil. Calls after the first do nothing and return the same.
 func (h *Host) Start(ctx context.Context) error {
 	h.start.Do(func() {
 		if h.startErr = h.system.Recover(ctx); h.startErr != nil {
 			return
 		}
-		h.sweeper.start(h.sweep)
+		h.tasks.start(h.sweep)
+		if h.retirer != nil {
+			h.tasks.start(h.retirer.run)
+		}
+		if h.announcer != nil {
+			h.tasks.start(h.announcer.run)
+		}
 	})
 	return h.startErr
 }
 
-// sweep removes what has expired or what a crash has left half-deleted.
+// sweep removes what has expired or what a crash has left half-deleted, now and
+// every so often.
 func (h *Host) sweep(ctx context.Context) {
-	if err := h.store.Sweep(ctx, sessions.TimeOf(h.config.Now())); err != nil && ctx.Err() == nil {
-		h.config.Logger.Warn("sweep failed; it is tried again", "error", err)
+	for {
+		if err := h.store.Sweep(ctx, sessions.TimeOf(h.config.Now())); err != nil && ctx.Err() == nil {
+			h.config.Logger.Warn("sweep failed; it is tried again", "error", err)
+		}
+		if !pause(ctx, sweepEvery) {
+			return
+		}
 	}
 }
 
@@ -127,7 +170,7 @@ func (h *Host) sweep(ctx context.Context) {
 func (h *Host) Stop() {
 	h.stop.Do(func() {
 		h.system.Stop(h.config.StopGrace)
-		h.sweeper.stop()
+		h.tasks.stop()
 		if err := h.store.Close(); err != nil {
 			h.config.Logger.Error("store does not close", "error", err)
 		}

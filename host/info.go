@@ -28,6 +28,9 @@ func (a *Access) HostInfo(_ context.Context, args *api.HostInfoArgs) (*api.HostI
 		Store: about.Name, Durability: about.Durability,
 		ResidentSessions: resident, ActiveTurns: busy,
 	}
+	if h.retirer != nil {
+		info.Retention = new(h.RetentionStats())
+	}
 	if p, ok := h.profiles[sessions.DefaultProfile]; ok {
 		info.Oracle = p.Oracle.Name()
 	}

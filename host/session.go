@@ -117,14 +117,15 @@ func (a *Access) SessionDetach(ctx context.Context, args *api.SessionDetachArgs)
 	return &api.SessionDetachResult{Session: a.shown(s)}, nil
 }
 
-// SessionDelete removes a session with everything of it. Its answer comes when
+// SessionDelete removes a session with everything of it, and by default what is
+// below it. Its answer comes when
 // all is done, or after the grace period with Teardown pending.
 func (a *Access) SessionDelete(ctx context.Context, args *api.SessionDeleteArgs) (*api.SessionDeleteResult, error) {
 	if err := a.check(args); err != nil {
 		return nil, err
 	}
 	done, err := a.host.system.Delete(ctx, actors.Delete{
-		Owner: a.owner(args.Owner), At: args.At(), RejectIfBusy: args.IfBusy == api.IfBusyReject,
+		Owner: a.owner(args.Owner), At: args.At(), Children: args.Children, RejectIfBusy: args.IfBusy == api.IfBusyReject,
 		// 0 would mean the default to the actors; here it means not to wait.
 		Grace: max(time.Duration(args.GraceMs())*time.Millisecond, time.Nanosecond),
 	})

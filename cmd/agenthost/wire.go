@@ -40,6 +40,7 @@ func startHost(ctx context.Context, c *config.Config, log *slog.Logger) (*runnin
 	h, err := host.New(store, profiles, host.Config{
 		Tools: tree, Limits: c.Limits, IdleTTL: c.IdleTTL, DedupTTL: c.DedupTTL,
 		StopGrace: c.StopGrace, TargetRoot: c.TargetRoot, Version: versionOf().Version, Logger: log,
+		Retention: retentionOf(c),
 	})
 	if err != nil {
 		return nil, err
@@ -56,6 +57,18 @@ func startHost(ctx context.Context, c *config.Config, log *slog.Logger) (*runnin
 func newTree() (*tools.Tree, error) {
 	tree := &tools.Tree{}
 	return tree, tools.MountBuiltins(tree, time.Now)
+}
+
+// retentionOf turns the configured rules into those of a host.
+func retentionOf(c *config.Config) host.Retention {
+	all := host.Retention{
+		Every: c.Retention.Every, RetentionRules: host.RetentionRules(c.Retention.RetentionRules),
+		Profiles: map[string]host.RetentionRules{},
+	}
+	for name, p := range c.Profiles {
+		all.Profiles[name] = host.RetentionRules(p.Retention)
+	}
+	return all
 }
 
 // profilesOf turns configured profiles into those of a host.

@@ -23,6 +23,17 @@ type HostInfoResult struct {
 	Oracle           string        `json:"oracle"`     // the default profile's
 	ResidentSessions int64         `json:"residentSessions"`
 	ActiveTurns      int64         `json:"activeTurns"`
+	// Retention is nil when the host removes no sessions by itself.
+	Retention *RetentionStats `json:"retention,omitempty"`
+}
+
+// RetentionStats counts what retention has done since the host's start.
+type RetentionStats struct {
+	Sweeps   int64 `json:"sweeps"`
+	Trees    int64 `json:"trees"`    // removed
+	Sessions int64 `json:"sessions"` // removed with them
+	Kept     int64 `json:"kept"`     // times that a tree named by a rule was left alone
+	Failures int64 `json:"failures"` // sweeps that the store cut short
 }
 
 // Validate returns nil: there is nothing to check.

@@ -23,6 +23,7 @@ type Config struct {
 	Durability Durability
 	Frames     Frames
 	TargetRoot string // tools of targets are mounted below
+	Retention  Retention
 	Oracles    map[string]Oracle
 	Profiles   map[string]Profile
 	Limits     sessions.Limits
@@ -82,6 +83,20 @@ type Profile struct {
 	ToolTimeout      time.Duration // of one call
 	// Repeatable are subtrees whose calls may be run again after a crash.
 	Repeatable []string
+	Retention  RetentionRules // of this profile's sessions, beside those of all
+}
+
+// Retention says which sessions the host removes by itself.
+type Retention struct {
+	Every          time.Duration // between two sweeps
+	RetentionRules `koanf:",squash"`
+}
+
+// RetentionRules are the rules of retention. 0 means off.
+type RetentionRules struct {
+	MaxAge      time.Duration // since a tree's newest activity
+	MaxSessions int64         // roots of an owner
+	BlankAfter  time.Duration // since the newest activity of a tree without a turn
 }
 
 // Outcome says what becomes of a turn when one of its tool calls goes wrong.

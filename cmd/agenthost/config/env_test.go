@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -23,6 +24,9 @@ profiles: {gpt-4.1: {}, Mixed_Case: {}}
 		"AGENTHOST_PROFILES_GPT_4_1_IDLE_TTL=1s",
 		"AGENTHOST_PROFILES_MIXED_CASE_TOOLS=[/a, '/b,c']",
 		"AGENTHOST_PROFILES_NEW_SYSTEM=Be brief: a, b.",
+		"AGENTHOST_RETENTION_MAX_AGE=24h",
+		"AGENTHOST_RETENTION_BLANK_AFTER=0",
+		"AGENTHOST_PROFILES_GPT_4_1_RETENTION_MAX_SESSIONS=7",
 		"K=hush",
 	})
 	require.Equal(t, "sqlite:other.db", c.Store)
@@ -33,6 +37,8 @@ profiles: {gpt-4.1: {}, Mixed_Case: {}}
 	require.Equal(t, "1s", c.Profiles["gpt-4.1"].IdleTTL.String())
 	require.Equal(t, []string{"/a", "/b,c"}, c.Profiles["Mixed_Case"].Tools)
 	require.Equal(t, "Be brief: a, b.", c.Profiles["new"].System)
+	require.Equal(t, config.Retention{Every: 5 * time.Minute, RetentionRules: config.RetentionRules{MaxAge: 24 * time.Hour}}, c.Retention)
+	require.EqualValues(t, 7, c.Profiles["gpt-4.1"].Retention.MaxSessions)
 	require.Len(t, c.Profiles, 3)
 }
 

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 )
@@ -56,7 +57,7 @@ func (l *layer) addTop(file string, top map[string]any) error {
 	for _, field := range slices.Sorted(maps.Keys(top)) {
 		var err error
 		switch field {
-		case sectionLimits:
+		case sectionLimits, sectionRetention:
 			err = l.addFields(file, key{section: field}, top[field])
 		case sectionOracles, sectionProfiles:
 			err = l.addNamed(file, field, top[field])
@@ -86,16 +87,25 @@ func (l *layer) addNamed(file, section string, raw any) error {
 	return nil
 }
 
-// addFields adds the fields of a limits, oracle or profile mapping.
+// addFields adds the fields of a mapping that is no list of names. One within a
+// profile begins with the group in the field of at.
 func (l *layer) addFields(file string, at key, raw any) error {
 	fields, err := mapping(file, at.String(), raw)
 	if err != nil {
 		return err
 	}
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
+		if group, _, dotted := strings.Cut(field, "."); dotted && isGroup(at.section, group) {
+			return problem(file, "%s.%s must be written as a mapping below %s.", at, field, group)
+		}
 		k := at
-		k.field = field
-		if err := l.addYAML(file, k, fields[field]); err != nil {
+		add := l.addYAML
+		if at.field != "" {
+			k.field += "." + field
+		} else if k.field = field; isGroup(at.section, field) {
+			add = l.addFields
+		}
+		if err := add(file, k, fields[field]); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -19,6 +20,8 @@ const (
 	formDuration
 	formInteger
 	formList
+	formDurationOrOff // 0 means off
+	formIntegerOrOff
 )
 
 // fromYAML reads a value as the YAML parser gives it. The second result says
@@ -35,8 +38,18 @@ func (f form) fromYAML(raw any) (any, string) {
 			return readDuration(text)
 		}
 		return nil, "must be a duration such as 10m or 1h30m"
+	case formDurationOrOff:
+		if text, ok := raw.(string); ok {
+			return readDurationOrOff(text)
+		}
+		if n, complaint := readIntegerFrom(0, raw); complaint != "" || n != int64(0) {
+			return nil, "must be a duration such as 10m or 1h30m, or 0 for off"
+		}
+		return "0", ""
 	case formInteger:
-		return readInteger(raw)
+		return readIntegerFrom(1, raw)
+	case formIntegerOrOff:
+		return readIntegerFrom(0, raw)
 	default:
 		return readList(raw)
 	}
@@ -50,12 +63,14 @@ func (f form) fromText(text string) (any, string) {
 		return readText(text)
 	case formDuration:
 		return readDuration(text)
-	case formInteger:
+	case formDurationOrOff:
+		return readDurationOrOff(text)
+	case formInteger, formIntegerOrOff:
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
 			return nil, "must be a whole number"
 		}
-		return readInteger(n)
+		return f.fromYAML(n)
 	default:
 		return listFromText(text)
 	}
@@ -79,7 +94,18 @@ func readDuration(text string) (any, string) {
 	return text, ""
 }
 
-func readInteger(raw any) (any, string) {
+func readDurationOrOff(text string) (any, string) {
+	d, err := time.ParseDuration(text)
+	switch {
+	case err != nil:
+		return nil, "must be a duration such as 10m or 1h30m, or 0 for off"
+	case d < 0:
+		return nil, "must not be negative; 0 means off"
+	}
+	return text, ""
+}
+
+func readIntegerFrom(least int64, raw any) (any, string) {
 	var n int64
 	switch v := raw.(type) {
 	case int64:
@@ -92,8 +118,8 @@ func readInteger(raw any) (any, string) {
 	default:
 		return nil, "must be a whole number"
 	}
-	if n < 1 {
-		return nil, "must be at least 1"
+	if n < least {
+		return nil, fmt.Sprintf("must be at least %d", least)
 	}
 	return n, ""
 }

@@ -1,12 +1,14 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
 
 // key names one setting. A setting at the top has a field only, one of the
-// limits a section too, and one of an oracle or a profile also that one's name.
+// limits or of retention a section too, and one of an oracle or a profile also
+// that one's name. A field of a group within a profile is written group.field.
 type key struct {
 	section, name, field string
 }
@@ -28,7 +30,14 @@ func (k key) parts() []string {
 	return parts
 }
 
-// parseKey reads a dotted key. A name may contain dots; sections and fields do not.
+// path is where the value stands among nested mappings.
+func (k key) path() []string {
+	parts := k.parts()
+	return append(parts[:len(parts)-1], strings.Split(k.field, ".")...)
+}
+
+// parseKey reads a dotted key. A name may contain dots, and so may a field that
+// is one of a group; sections do not.
 func parseKey(text string) key {
 	section, rest, ok := strings.Cut(text, ".")
 	if !ok {
@@ -38,7 +47,16 @@ func parseKey(text string) key {
 	if !named(section) || last < 0 {
 		return key{section: section, field: rest}
 	}
-	return key{section: section, name: rest[:last], field: rest[last+1:]}
+	name, field := rest[:last], rest[last+1:]
+	if at := strings.LastIndexByte(name, '.'); at >= 0 && isGroup(section, name[at+1:]) {
+		name, field = name[:at], rest[at+1:]
+	}
+	return key{section: section, name: name, field: field}
+}
+
+// isGroup reports whether fields of the section's entries are below this name.
+func isGroup(section, field string) bool {
+	return slices.ContainsFunc(fieldsOf(section), func(known string) bool { return strings.HasPrefix(known, field+".") })
 }
 
 // named reports whether the section's settings have names above them.

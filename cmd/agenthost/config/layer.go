@@ -74,8 +74,9 @@ func (l *layer) Read() (map[string]any, error) {
 		}
 	}
 	for k, v := range l.values {
-		parts := k.parts()
-		descend(root, parts[:len(parts)-1]...)[k.field] = v.value
+		path := k.path()
+		last := len(path) - 1
+		descend(root, path[:last]...)[path[last]] = v.value
 	}
 	return root, nil
 }

@@ -102,16 +102,17 @@ func (ls layers) list() []Value {
 		}
 	}
 	for _, field := range fieldsOf("") {
+		inner := fieldsOf(field)
 		switch {
-		case field == sectionLimits:
-			for _, limit := range fieldsOf(field) {
-				add(key{section: field, field: limit})
-			}
 		case named(field):
 			for _, name := range ls.names(field) {
-				for _, inner := range fieldsOf(field) {
-					add(key{field, name, inner})
+				for _, of := range inner {
+					add(key{field, name, of})
 				}
+			}
+		case len(inner) > 0: // a section
+			for _, of := range inner {
+				add(key{section: field, field: of})
 			}
 		default:
 			add(key{field: field})

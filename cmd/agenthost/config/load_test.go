@@ -58,6 +58,7 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, config.DurabilityPower, c.Durability)
 	require.Equal(t, config.FramesRecord, c.Frames)
 	require.Equal(t, "/targets", c.TargetRoot)
+	require.Equal(t, config.Retention{Every: 5 * time.Minute}, c.Retention)
 	require.Equal(t, sessions.DefaultLimits(), c.Limits)
 	require.Equal(t, "offline", c.Picked)
 	require.Equal(t, map[string]config.Oracle{"offline": {Provider: config.ProviderOffline}}, c.Oracles)

@@ -11,9 +11,10 @@ import (
 
 // The sections of the configuration. Settings at the top are in the section "".
 const (
-	sectionLimits   = "limits"
-	sectionOracles  = "oracles"
-	sectionProfiles = "profiles"
+	sectionLimits    = "limits"
+	sectionOracles   = "oracles"
+	sectionProfiles  = "profiles"
+	sectionRetention = "retention"
 )
 
 // setting describes one setting, or one field of every oracle or profile.
@@ -40,6 +41,11 @@ var settings = slices.Concat([]setting{
 	{field: "frames", form: formText, fallback: "record", check: oneOf("record", "file")},
 	{field: "targetRoot", form: formText, fallback: "/targets", check: checkPath},
 
+	{section: sectionRetention, field: "every", form: formDuration, fallback: "5m"},
+	{section: sectionRetention, field: "maxAge", form: formDurationOrOff, fallback: "0"},
+	{section: sectionRetention, field: "maxSessions", form: formIntegerOrOff, fallback: int64(0)},
+	{section: sectionRetention, field: "blankAfter", form: formDurationOrOff, fallback: "0"},
+
 	{section: sectionOracles, field: "provider", form: formText, check: oneOf("openai", "offline", "scripted")},
 	{section: sectionOracles, field: "model", form: formText},
 	{section: sectionOracles, field: "baseURL", form: formText, check: checkURL},
@@ -57,6 +63,9 @@ var settings = slices.Concat([]setting{
 	{section: sectionProfiles, field: "onToolError", form: formText, fallback: "report", check: oneOf("fail", "report")},
 	{section: sectionProfiles, field: "toolTimeout", form: formDuration, fallback: "2m"},
 	{section: sectionProfiles, field: "repeatable", form: formList, fallback: []string{}, check: checkPaths},
+	{section: sectionProfiles, field: "retention.maxAge", form: formDurationOrOff, fallback: "0"},
+	{section: sectionProfiles, field: "retention.maxSessions", form: formIntegerOrOff, fallback: int64(0)},
+	{section: sectionProfiles, field: "retention.blankAfter", form: formDurationOrOff, fallback: "0"},
 }, limitSettings())
 
 // limitSettings derives a setting from every limit, so that a new limit needs
