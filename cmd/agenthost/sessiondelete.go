@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,22 +14,30 @@ import (
 	"agenthost/sessions"
 )
 
+// deleteFlags are the flags of sessions delete.
+type deleteFlags struct {
+	sessionCommand
+	ifBusy, children string
+	grace            time.Duration
+}
+
 func (a *app) deleteCommand() *cobra.Command {
-	var s sessionCommand
-	var rejectIfBusy bool
-	command := s.make(a, &cobra.Command{
+	var f deleteFlags
+	command := f.make(a, &cobra.Command{
 		Use:   "delete",
-		Short: "Delete a session with everything of it, and print the receipt",
+		Short: "Delete a session with everything of it and all below it, and print the receipt",
+		Long: `Delete a session with everything of it and its local sub-sessions, and print the
+receipt. What is still being removed when the grace is over is removed without
+anybody waiting for it.`,
 	}, func(ctx context.Context, conn *connection, at api.Address) error {
-		args := api.SessionDeleteArgs{Address: at}
-		if rejectIfBusy {
-			args.IfBusy = api.IfBusyReject
-		}
-		done, err := conn.SessionDelete(ctx, args)
+		done, err := conn.SessionDelete(ctx, api.SessionDeleteArgs{
+			Address: at, IfBusy: api.IfBusy(f.ifBusy), Children: sessions.ChildPolicy(f.children),
+			DeleteGraceMs: new(f.grace.Milliseconds()),
+		})
 		if err != nil {
 			return err
 		}
-		if s.json {
+		if f.json {
 			return a.printJSON(done)
 		}
 		if !done.Deleted {
@@ -37,7 +46,10 @@ func (a *app) deleteCommand() *cobra.Command {
 		}
 		return a.printReceipt(*done.Receipt, done.Teardown)
 	})
-	command.Flags().BoolVar(&rejectIfBusy, "reject-if-busy", false, "change nothing when a turn is under way, instead of cancelling it")
+	flags := command.Flags()
+	flags.StringVar(&f.ifBusy, "if-busy", string(api.IfBusyCancel), "when a turn is under way: `cancel` it, or reject and change nothing")
+	flags.StringVar(&f.children, "children", string(sessions.Cascade), "local sub-sessions: `cascade` deletes them too, detach lets them live on as roots")
+	flags.DurationVar(&f.grace, "grace", api.DefaultDeleteGraceMs*time.Millisecond, "how `long` to wait for the removal to be done, at most 1m")
 	return command
 }
 

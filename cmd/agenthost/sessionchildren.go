@@ -1,0 +1,39 @@
+package main
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"agenthost/host/api"
+	"agenthost/sessions"
+)
+
+func (a *app) childrenCommand() *cobra.Command {
+	var s sessionCommand
+	return s.make(a, &cobra.Command{Use: "children", Short: "List the sub-sessions of a session, oldest first"},
+		func(ctx context.Context, conn *connection, at api.Address) error {
+			got, err := conn.Children(ctx, api.ChildrenArgs{Address: at})
+			if err != nil {
+				return err
+			}
+			if s.json {
+				return printLines(a, got.Refs)
+			}
+			return a.printRefs(got.Refs)
+		})
+}
+
+func (a *app) printRefs(refs []sessions.Ref) error {
+	var t table
+	t.add("ID", "STATUS", "MADE", "PROFILE", "WHERE")
+	for _, r := range refs {
+		where := cmp.Or(r.Host, string(r.Location))
+		if r.Name != "" {
+			where += ", " + r.Name
+		}
+		t.add(string(r.SessionID), string(r.Status), ago(r.CreatedAt), r.ProfileKey, where)
+	}
+	return t.write(a.stdout)
+}
