@@ -59,18 +59,14 @@ func membersOf(t *tx, owner sessions.Owner, root sessions.SessionID, children se
 	return found, err
 }
 
-var (
-	errTreeBusy = sessions.Errorf(sessions.CodeConflict,
-		"The session or one below it is busy; wait for its turn to end or delete it with the turn.")
-	errRetained = sessions.Errorf(sessions.CodeConflict,
-		"The session or one below it is in use, damaged or was active since; retention leaves it.")
-)
+var errRetained = sessions.Errorf(sessions.CodeConflict,
+	"The session or one below it is in use, damaged or was active since; retention leaves it.")
 
 // allows judges whether the delete may end all of the members.
 func allows(c sessions.DeleteSession, all []member) error {
 	for _, m := range all {
 		if c.RejectIfBusy && m.busy {
-			return errTreeBusy
+			return sessions.ErrTreeBusy
 		}
 		if c.Retire != nil && m.retained(*c.Retire) {
 			return errRetained
