@@ -42,6 +42,7 @@ func (a *app) printSession(s sessions.Session) error {
 	add("title", s.Title)
 	add("labels", labelText(s.Labels))
 	add("parent", string(s.ParentID))
+	add("forked from", string(s.ForkedFrom))
 	add("begins", s.Preview)
 	add("messages", fmt.Sprintf("%d, in %s; %d queued", s.MessageCount, counted(s.TurnCount, "turn"), s.Queued))
 	add("created", s.CreatedAt.String())
