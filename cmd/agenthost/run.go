@@ -63,7 +63,7 @@ func (a *app) rootCommand() *cobra.Command {
 	flags.StringVar(&a.logLevel, "log-level", "warn", "what is logged to stderr: debug, info, warn or error (`level`)")
 	root.AddCommand(
 		a.serveCommand(), a.promptCommand(), a.chatCommand(), a.sessionsCommand(), a.cancelCommand(),
-		a.toolsCommand(), a.configCommand(), a.versionCommand(),
+		a.purgeCommand(), a.toolsCommand(), a.configCommand(), a.versionCommand(), a.searchCommand(),
 	)
 	return root
 }

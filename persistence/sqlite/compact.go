@@ -12,9 +12,6 @@ import (
 	"agenthost/sessions"
 )
 
-// errUnsupported refuses what the store cannot do.
-var errUnsupported = sessions.Errorf(sessions.CodeNotSupported, "This store does not offer the operation.")
-
 // Compact removes the last of what was deleted; see the port. Once begun it goes
 // on to its end even if the caller stops waiting.
 func (s *Store) Compact(ctx context.Context, dryRun bool) (sessions.Compaction, error) {
