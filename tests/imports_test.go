@@ -77,6 +77,18 @@ var table = []row{
 		why:     "an adapter, and the only one to know its SDK",
 	},
 	{
+		dir:     "oracle/anthropic",
+		inside:  []string{"oracle", "oracle/provider", "sessions"},
+		outside: []string{"github.com/anthropics/anthropic-sdk-go/v2"},
+		tests:   []string{"oracle/anthropic/anthropictest"},
+		why:     "an adapter, and the only one to know its SDK",
+	},
+	{
+		dir:    "oracle/anthropic/anthropictest",
+		inside: []string{"oracle/provider/providertest"},
+		why:    "speaks the wire format by hand, so that the adapter is not tested against its own SDK",
+	},
+	{
 		dir:    "oracle/openai/openaitest",
 		inside: []string{"oracle/provider/providertest"},
 		why:    "speaks the wire format by hand, so that the adapter is not tested against its own SDK",
@@ -88,8 +100,13 @@ var table = []row{
 		why:     "the tree of what can be called; mounts are an interface here, actors elsewhere",
 	},
 	{
+		dir:    "tools/subagent",
+		inside: []string{"sessions", "tools"},
+		why:    "a tool like others: where children live is behind its Place",
+	},
+	{
 		dir:     "actors",
-		inside:  []string{"sessions", "oracle", "tools", "actors/feed"},
+		inside:  []string{"sessions", "oracle", "tools", "tools/subagent", "actors/feed"},
 		outside: []string{"github.com/asynkron/protoactor-go", "github.com/google/uuid"},
 		tests:   []string{"actors/actortest", "oracle/scripted", "oracle/offline", "persistence/sqlite"},
 		why:     "runs turns on the ports; which store and which model is the host's choice",
