@@ -37,6 +37,12 @@ func TestAnOwnersEventsTellOfEverySession(t *testing.T) {
 	require.Equal(t, sessions.SessionChanged{Change: sessions.SessionCreated, SessionID: answer.SessionID, Status: sessions.StatusRunning}, next())
 	require.Equal(t, sessions.SessionChanged{Change: sessions.SessionUpdated, SessionID: answer.SessionID, Status: sessions.StatusIdle}, next())
 
+	copied, err := h.SessionFork(c, &api.SessionForkArgs{Address: api.Address{TargetKey: "k"}, RequestID: "once"})
+	require.NoError(t, err)
+	require.Equal(t, sessions.SessionChanged{Change: sessions.SessionCreated, SessionID: copied.Session.ID, Status: copied.Session.Status}, next())
+	_, err = h.SessionFork(c, &api.SessionForkArgs{Address: api.Address{TargetKey: "k"}, RequestID: "once"})
+	require.NoError(t, err, "a repetition makes nothing and tells nothing")
+
 	title := "a title"
 	_, err = h.SessionUpdate(c, &api.SessionUpdateArgs{Address: api.Address{SessionID: "made"}, Title: &title})
 	require.NoError(t, err)
