@@ -54,6 +54,8 @@ func run(ctx context.Context, o options, progress io.Writer) (_ table, err error
 		{"history", b.history},
 		{"memory", b.memory},
 		{"large", b.large},
+		{"delete", b.deletes},
+		{"clear", b.clears},
 	} {
 		if !strings.HasPrefix(scenario.name, o.only) {
 			continue

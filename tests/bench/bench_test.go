@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 func TestEveryScenarioFillsItsRows(t *testing.T) {
 	got, err := run(t.Context(), options{dir: t.TempDir(), lap: time.Millisecond, rounds: 1, scale: 100}, io.Discard)
 	require.NoError(t, err)
-	require.Len(t, got, 55)
+	require.Len(t, got, 61)
 	for _, r := range got {
 		require.NotEmpty(t, r.hosts, r.what)
 		for _, v := range append(r.floors, r.hosts...) {
@@ -43,13 +43,13 @@ func TestFloorStoresWhatTheHostStores(t *testing.T) {
 	require.NoError(t, err)
 	all, err := createFloorSessions(f, workers)
 	require.NoError(t, err)
-	require.NoError(t, together(workers, func(w int) error { return repeat(ctx, w, 0, turns, floorTurns(all)) }))
+	require.NoError(t, together(workers, func(w int) error { return repeat(ctx, w, turns, floorTurns(all)) }))
 	require.NoError(t, f.close())
 
 	h, _, err := openHost(ctx, hostFile)
 	require.NoError(t, err)
 	require.NoError(t, createHostSessions(ctx, h, workers))
-	require.NoError(t, together(workers, func(w int) error { return repeat(ctx, w, 0, turns, hostTurns(h)) }))
+	require.NoError(t, together(workers, func(w int) error { return repeat(ctx, w, turns, hostTurns(h)) }))
 	h.Stop()
 
 	require.Equal(t, facts(t, hostFile), facts(t, floorFile))

@@ -41,9 +41,15 @@ const warmTurns = 2
 // drive lets workers make turns one after the other for a while. Each worker
 // makes at least one.
 func drive(ctx context.Context, workers int, during time.Duration, meter func() (usage, error), turn turnFunc) (lap, error) {
-	if err := together(workers, func(w int) error { return repeat(ctx, w, 0, warmTurns, turn) }); err != nil {
+	if err := together(workers, func(w int) error { return repeat(ctx, w, warmTurns, turn) }); err != nil {
 		return lap{}, err
 	}
+	began := time.Now()
+	return driveWhile(ctx, workers, func() bool { return time.Since(began) < during }, meter, turn)
+}
+
+// driveWhile is drive for sessions that are warm, as long as goOn says.
+func driveWhile(ctx context.Context, workers int, goOn func() bool, meter func() (usage, error), turn turnFunc) (lap, error) {
 	before, err := meter()
 	if err != nil {
 		return lap{}, err
@@ -53,7 +59,7 @@ func drive(ctx context.Context, workers int, during time.Duration, meter func() 
 	began := time.Now()
 	err = together(workers, func(w int) error {
 		var own []time.Duration
-		for n := warmTurns; len(own) == 0 || time.Since(began) < during; n++ {
+		for n := warmTurns; len(own) == 0 || goOn(); n++ {
 			start := time.Now()
 			if err := turn(ctx, w, n); err != nil {
 				return err
@@ -75,10 +81,10 @@ func drive(ctx context.Context, workers int, during time.Duration, meter func() 
 	return l, err
 }
 
-// repeat makes count turns of one worker.
-func repeat(ctx context.Context, worker, first, count int, turn turnFunc) error {
+// repeat makes the first turns of one worker.
+func repeat(ctx context.Context, worker, count int, turn turnFunc) error {
 	for n := range count {
-		if err := turn(ctx, worker, first+n); err != nil {
+		if err := turn(ctx, worker, n); err != nil {
 			return err
 		}
 	}

@@ -131,7 +131,15 @@ func (b *bench) profile(workers int) (stop func() error, err error) {
 	if b.profiles == "" || workers != 64 {
 		return func() error { return nil }, nil
 	}
-	return startProfile(filepath.Join(b.profiles, "host-in-process"))
+	return b.profileAs("host-in-process")
+}
+
+// profileAs takes a CPU profile under a name, if profiles are asked for.
+func (b *bench) profileAs(name string) (stop func() error, err error) {
+	if b.profiles == "" {
+		return func() error { return nil }, nil
+	}
+	return startProfile(filepath.Join(b.profiles, name))
 }
 
 // writeAllocations writes what was allocated since the start of the process.
