@@ -2,10 +2,12 @@ package sqlite_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -84,12 +86,45 @@ func contract(cfg sqlite.Config) storetest.Factory {
 			t.Helper()
 			return holds(t, pathOf(s), text)
 		},
+		// Keys of owners are no part of the port, and a store keeps frames in one
+		// way or the other.
+		Unused: []string{"keys", "frame_runs"},
+		InsertUsage: func(t *testing.T, s sessions.Store, life sessions.Incarnation) {
+			t.Helper()
+			_, err := s.(*sqlite.Store).Exec(t.Context(), `INSERT INTO usage
+                (sid, day, model, input_tokens, output_tokens, cached_tokens, calls) VALUES (?, 1, 'of an embedder', 1, 2, 3, 4)`, life)
+			require.NoError(t, err)
+		},
+		CountUsage: func(t *testing.T, s sessions.Store, life sessions.Incarnation) (count int) {
+			t.Helper()
+			rows, err := s.(*sqlite.Store).Rows(t.Context())
+			require.NoError(t, err)
+			for _, row := range rows["usage"] {
+				if strings.HasPrefix(row, fmt.Sprintf("sid=%d;", life)) {
+					count++
+				}
+			}
+			return count
+		},
+		StripLocation: func(t *testing.T, s sessions.Store, parent sessions.Incarnation, child sessions.SessionID) {
+			t.Helper()
+			require.NoError(t, s.(*sqlite.Store).StripLocation(parent, child))
+		},
+		Hold: func(t *testing.T, s sessions.Store) (waiting func() int, release func()) {
+			t.Helper()
+			store := s.(*sqlite.Store)
+			stop := store.Hold()
+			t.Cleanup(stop.Go)
+			stop.Reached()
+			return store.Waiting, stop.Go
+		},
 		Damage: func(t *testing.T, s sessions.Store, life sessions.Incarnation) {
 			t.Helper()
 			require.NoError(t, s.(*sqlite.Store).Damage(t.Context(), life))
 		},
 	}
 	if cfg.Frames == sqlite.FramesFile {
+		f.Unused = []string{"keys", "activity_frames"}
 		f.Files = func(t *testing.T, s sessions.Store) []string {
 			t.Helper()
 			return filesIn(t, pathOf(s)+".frames")

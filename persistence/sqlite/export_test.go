@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -75,6 +76,18 @@ func (s *Store) Exec(ctx context.Context, query string, args ...any) (int64, err
 func (s *Store) Damage(ctx context.Context, life sessions.Incarnation) error {
 	_, err := s.Exec(ctx, `UPDATE session_messages SET body = CAST(replace(CAST(body AS TEXT), 'reply', 'rePly') AS BLOB)
         WHERE sid = ? AND seq = (SELECT max(seq) FROM session_messages WHERE sid = ?)`, life, life)
+	return err
+}
+
+// StripLocation takes the location from a ref, which the schema does not allow.
+func (s *Store) StripLocation(parent sessions.Incarnation, child sessions.SessionID) error {
+	_, err := doSolo(s.writer, func(l *link) (int64, error) {
+		if err := l.pragmas("ignore_check_constraints = 1"); err != nil {
+			return 0, err
+		}
+		n, err := l.tx.exec("UPDATE sub_session_refs SET location = '' WHERE sid = ? AND child_id = ?", parent, child)
+		return n, errors.Join(err, l.pragmas("ignore_check_constraints = 0"))
+	})
 	return err
 }
 

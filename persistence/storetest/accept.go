@@ -10,8 +10,8 @@ import (
 )
 
 func testAccept(t *testing.T, f Factory) {
-	t.Run("a prompt to a session starts its turn", func(t *testing.T) { acceptStarts(t, f) })
-	t.Run("a key without a session creates it", func(t *testing.T) {
+	f.run(t, "a prompt to a session starts its turn", func(t *testing.T) { acceptStarts(t, f) })
+	f.run(t, "a key without a session creates it", func(t *testing.T) {
 		w := newWorld(t, f)
 		c := w.prompt(byKey("doc", "writer"), "question")
 		a := w.accept(c)
@@ -19,7 +19,7 @@ func testAccept(t *testing.T, f Factory) {
 		require.Equal(t, sessions.Key{Target: "doc", Profile: "writer"}, a.Session.Key())
 		require.Equal(t, a.Session, w.get(byKey("doc", "writer")))
 	})
-	t.Run("each activation raises the epoch and a named one keeps it", func(t *testing.T) {
+	f.run(t, "each activation raises the epoch and a named one keeps it", func(t *testing.T) {
 		w := newWorld(t, f)
 		s := w.session()
 		a, _ := w.turn(addressOf(s), "one", "1")
@@ -29,9 +29,9 @@ func testAccept(t *testing.T, f Factory) {
 		b := w.accept(c)
 		require.Equal(t, a.Session.Fence, b.Session.Fence)
 	})
-	t.Run("the first of several reasons is the answer", func(t *testing.T) { acceptOrder(t, f) })
-	t.Run("a refusal stores nothing and leaves the request id free", func(t *testing.T) { acceptLeavesNothing(t, f) })
-	t.Run("the preview is of the first user message", func(t *testing.T) {
+	f.run(t, "the first of several reasons is the answer", func(t *testing.T) { acceptOrder(t, f) })
+	f.run(t, "a refusal stores nothing and leaves the request id free", func(t *testing.T) { acceptLeavesNothing(t, f) })
+	f.run(t, "the preview is of the first user message", func(t *testing.T) {
 		w := newWorld(t, f)
 		s := w.session()
 		long := strings.Repeat("é☂", 200)

@@ -22,12 +22,12 @@ func testClear(t *testing.T, f Factory) {
 	for name, neighbour := range map[string]bool{"the only owner": false, "one of two owners": true} {
 		t.Run(name, func(t *testing.T) { clearOwner(t, f, neighbour) })
 	}
-	t.Run("an owner without sessions", func(t *testing.T) {
+	f.run(t, "an owner without sessions", func(t *testing.T) {
 		w := newWorld(t, f)
 		receipt := w.clear("nobody")
 		require.EqualValues(t, 0, receipt.Sessions)
 	})
-	t.Run("a prompt of an older generation is refused", func(t *testing.T) {
+	f.run(t, "a prompt of an older generation is refused", func(t *testing.T) {
 		w := newWorld(t, f)
 		w.turn(byKey("doc", "writer"), "question", "reply")
 		c := w.prompt(byKey("doc", "writer"), "late")

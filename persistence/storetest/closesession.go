@@ -15,9 +15,9 @@ func (w *world) close(at sessions.Address, reason string) (sessions.ClosedSessio
 }
 
 func testCloseSession(t *testing.T, f Factory) {
-	t.Run("what becomes of the session", func(t *testing.T) { closeIdle(t, f) })
-	t.Run("what a closed session takes and refuses", func(t *testing.T) { closeRefuses(t, f) })
-	t.Run("one that has had no turn", func(t *testing.T) {
+	f.run(t, "what becomes of the session", func(t *testing.T) { closeIdle(t, f) })
+	f.run(t, "what a closed session takes and refuses", func(t *testing.T) { closeRefuses(t, f) })
+	f.run(t, "one that has had no turn", func(t *testing.T) {
 		w := newWorld(t, f)
 		s := w.session()
 		done, err := w.close(addressOf(s), "")
@@ -25,7 +25,7 @@ func testCloseSession(t *testing.T, f Factory) {
 		require.Equal(t, sessions.StatusClosed, done.Session.Status)
 		require.Equal(t, done.Frames, w.frames(s.Fence.Incarnation))
 	})
-	t.Run("not in mid turn", func(t *testing.T) {
+	f.run(t, "not in mid turn", func(t *testing.T) {
 		w := newWorld(t, f)
 		a := w.accept(w.prompt(byKey("doc", "writer"), "question"))
 		_, err := w.close(addressOf(a.Session), "")
@@ -34,7 +34,7 @@ func testCloseSession(t *testing.T, f Factory) {
 		require.Equal(t, a.Session, w.get(addressOf(a.Session)))
 		w.commit(w.answer(a, "reply"))
 	})
-	t.Run("an unknown session is not found", func(t *testing.T) {
+	f.run(t, "an unknown session is not found", func(t *testing.T) {
 		_, err := newWorld(t, f).close(byID("nobody"), "")
 		requireCode(t, sessions.CodeSessionNotFound, err)
 	})

@@ -10,8 +10,8 @@ import (
 )
 
 func testCommit(t *testing.T, f Factory) {
-	t.Run("a step appends and the turn goes on", func(t *testing.T) { commitStep(t, f) })
-	t.Run("a fence of another epoch or life stores nothing", func(t *testing.T) {
+	f.run(t, "a step appends and the turn goes on", func(t *testing.T) { commitStep(t, f) })
+	f.run(t, "a fence of another epoch or life stores nothing", func(t *testing.T) {
 		w := newWorld(t, f)
 		a := w.accept(w.prompt(byKey("doc", "writer"), "question"))
 		for _, fence := range []sessions.Fence{
@@ -25,13 +25,13 @@ func testCommit(t *testing.T, f Factory) {
 		}
 		w.commit(w.answer(a, "reply"))
 	})
-	t.Run("a newer activation fences the older one", func(t *testing.T) {
+	f.run(t, "a newer activation fences the older one", func(t *testing.T) {
 		w := newWorld(t, f)
 		old, _ := w.turn(byKey("doc", "writer"), "one", "1")
 		w.accept(w.prompt(byKey("doc", "writer"), "two"))
 		w.requireNothing(w.answer(old, "late"), sessions.ErrFenced)
 	})
-	t.Run("a turn that has ended takes nothing more", func(t *testing.T) {
+	f.run(t, "a turn that has ended takes nothing more", func(t *testing.T) {
 		for _, status := range []sessions.TurnStatus{sessions.TurnIsCompleted, sessions.TurnIsFailed, sessions.TurnIsCancelled, sessions.TurnIsInterrupted} {
 			w := newWorld(t, f)
 			a := w.accept(w.prompt(byKey("doc", "writer"), "question"))
@@ -43,7 +43,7 @@ func testCommit(t *testing.T, f Factory) {
 			require.Equal(t, done.Session, w.get(byKey("doc", "writer")))
 		}
 	})
-	t.Run("seqs that do not continue the history are a fault", func(t *testing.T) {
+	f.run(t, "seqs that do not continue the history are a fault", func(t *testing.T) {
 		w := newWorld(t, f)
 		a := w.accept(w.prompt(byKey("doc", "writer"), "question"))
 		for _, seq := range []int64{0, 1, 3} {
@@ -55,7 +55,7 @@ func testCommit(t *testing.T, f Factory) {
 		require.Len(t, w.history(a.Session.Fence.Incarnation), 1)
 		w.commit(w.answer(a, "reply"))
 	})
-	t.Run("ends and frames that no turn has are a fault", func(t *testing.T) {
+	f.run(t, "ends and frames that no turn has are a fault", func(t *testing.T) {
 		w := newWorld(t, f)
 		a := w.accept(w.prompt(byKey("doc", "writer"), "question"))
 		running := w.answer(a, "reply")

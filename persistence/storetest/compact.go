@@ -13,7 +13,7 @@ func testCompact(t *testing.T, f Factory) {
 	if _, err := w.store.Compact(t.Context(), true); sessions.CodeOf(err) == sessions.CodeNotSupported {
 		t.Skip("this store does not compact")
 	}
-	t.Run("what was deleted is gone, what was not is as it was", func(t *testing.T) {
+	f.run(t, "what was deleted is gone, what was not is as it was", func(t *testing.T) {
 		w := newWorld(t, f)
 		w.turn(byKey("first", "writer"), "question", "kept words")
 		// A session in mid turn, whose writer goes on afterwards.
@@ -37,7 +37,7 @@ func testCompact(t *testing.T, f Factory) {
 		again := w.create(sessions.CreateSession{At: addressOf(s), Profile: sessions.DefaultProfile})
 		require.Greater(t, again.Fence.Incarnation, s.Fence.Incarnation, "no life's number is used again")
 	})
-	t.Run("a dry run changes nothing", func(t *testing.T) {
+	f.run(t, "a dry run changes nothing", func(t *testing.T) {
 		w := newWorld(t, f)
 		w.turn(byKey("first", "writer"), "question", "reply")
 		w.remove(addressOf(w.busyLife("obliterate")))
@@ -48,7 +48,7 @@ func testCompact(t *testing.T, f Factory) {
 		require.Equal(t, done.BytesBefore, done.BytesAfter)
 		require.Equal(t, before, w.rows())
 	})
-	t.Run("an empty store", func(t *testing.T) {
+	f.run(t, "an empty store", func(t *testing.T) {
 		w := newWorld(t, f)
 		_, err := w.store.Compact(t.Context(), false)
 		require.NoError(t, err)

@@ -9,7 +9,7 @@ import (
 )
 
 func testCreate(t *testing.T, f Factory) {
-	t.Run("a new session is empty and can be found", func(t *testing.T) {
+	f.run(t, "a new session is empty and can be found", func(t *testing.T) {
 		w := newWorld(t, f)
 		s := w.create(sessions.CreateSession{At: sessions.Address{ID: "a", Key: sessions.Key{Target: "doc", Profile: "writer"}},
 			Title: "A title", Labels: map[string]string{"team": "blue"}})
@@ -21,18 +21,18 @@ func testCreate(t *testing.T, f Factory) {
 		require.Equal(t, want, w.get(byID("a")))
 		require.Equal(t, want, w.get(byKey("doc", "writer")))
 	})
-	t.Run("lists that are empty are not nil", func(t *testing.T) {
+	f.run(t, "lists that are empty are not nil", func(t *testing.T) {
 		s := newWorld(t, f).session()
 		require.NotNil(t, s.Labels)
 		require.NotNil(t, s.Pending)
 	})
-	t.Run("without id the new id is used", func(t *testing.T) {
+	f.run(t, "without id the new id is used", func(t *testing.T) {
 		w := newWorld(t, f)
 		s := w.create(sessions.CreateSession{At: byKey("doc", "writer")})
 		require.NotEmpty(t, s.ID)
 		require.Equal(t, s, w.get(byID(s.ID)))
 	})
-	t.Run("a stored one is returned unchanged", func(t *testing.T) {
+	f.run(t, "a stored one is returned unchanged", func(t *testing.T) {
 		w := newWorld(t, f)
 		s := w.create(sessions.CreateSession{At: sessions.Address{ID: "a", Key: sessions.Key{Target: "doc", Profile: "writer"}}, Title: "first"})
 		w.now += minute
@@ -42,13 +42,13 @@ func testCreate(t *testing.T, f Factory) {
 			require.Equal(t, sessions.CreatedSession{Session: s}, got)
 		}
 	})
-	t.Run("another profile is another session", func(t *testing.T) {
+	f.run(t, "another profile is another session", func(t *testing.T) {
 		w := newWorld(t, f)
 		a := w.create(sessions.CreateSession{At: byKey("doc", "writer")})
 		b := w.create(sessions.CreateSession{At: byKey("doc", "reader")})
 		require.NotEqual(t, a.ID, b.ID)
 	})
-	t.Run("an id and a key of two sessions conflict", func(t *testing.T) {
+	f.run(t, "an id and a key of two sessions conflict", func(t *testing.T) {
 		w := newWorld(t, f)
 		w.create(sessions.CreateSession{At: byID("a"), Profile: "p"})
 		w.create(sessions.CreateSession{At: byKey("doc", "writer")})
@@ -59,7 +59,7 @@ func testCreate(t *testing.T, f Factory) {
 		require.NoError(t, err)
 		require.Len(t, page.Sessions, 2)
 	})
-	t.Run("owners do not see each other", func(t *testing.T) {
+	f.run(t, "owners do not see each other", func(t *testing.T) {
 		w := newWorld(t, f)
 		a := w.create(sessions.CreateSession{At: byID("same")})
 		b := w.create(sessions.CreateSession{Owner: "other", At: byID("same")})
@@ -68,7 +68,7 @@ func testCreate(t *testing.T, f Factory) {
 		_, err := w.store.Session(t.Context(), "third", byID("same"))
 		requireCode(t, sessions.CodeSessionNotFound, err)
 	})
-	t.Run("a parent must exist", func(t *testing.T) {
+	f.run(t, "a parent must exist", func(t *testing.T) {
 		w := newWorld(t, f)
 		c := sessions.CreateSession{Owner: owner, NewID: "n", ParentID: "nobody", ParentLocation: sessions.Local, Now: w.now}
 		_, err := w.store.CreateSession(t.Context(), c)
@@ -78,7 +78,7 @@ func testCreate(t *testing.T, f Factory) {
 		require.Equal(t, parent.ID, child.ParentID)
 		require.Equal(t, sessions.Remote, child.ParentLocation)
 	})
-	t.Run("a request id names one create", func(t *testing.T) { createByRequest(t, f) })
+	f.run(t, "a request id names one create", func(t *testing.T) { createByRequest(t, f) })
 }
 
 func createByRequest(t *testing.T, f Factory) {

@@ -9,7 +9,7 @@ import (
 )
 
 func testDedupe(t *testing.T, f Factory) {
-	t.Run("a repeat while the turn runs joins it", func(t *testing.T) {
+	f.run(t, "a repeat while the turn runs joins it", func(t *testing.T) {
 		w := newWorld(t, f)
 		c := w.prompt(byKey("doc", "writer"), "question")
 		a := w.accept(c)
@@ -17,7 +17,7 @@ func testDedupe(t *testing.T, f Factory) {
 		require.Equal(t, sessions.AcceptedTurn{Session: a.Session, Turn: a.Turn, Duplicate: true}, got)
 		require.Len(t, w.history(a.Session.Fence.Incarnation), 1)
 	})
-	t.Run("a repeat after the end gets the stored answer", func(t *testing.T) {
+	f.run(t, "a repeat after the end gets the stored answer", func(t *testing.T) {
 		w := newWorld(t, f)
 		c := w.prompt(byKey("doc", "writer"), "question")
 		a := w.accept(c)
@@ -28,7 +28,7 @@ func testDedupe(t *testing.T, f Factory) {
 		require.Equal(t, "reply", sessions.TextOf(got.Final.Content))
 		require.Equal(t, w.history(a.Session.Fence.Incarnation)[1], *got.Final)
 	})
-	t.Run("a repeat of a failed turn gets the stored failure", func(t *testing.T) {
+	f.run(t, "a repeat of a failed turn gets the stored failure", func(t *testing.T) {
 		w := newWorld(t, f)
 		c := w.prompt(byKey("doc", "writer"), "question")
 		w.end(w.accept(c), sessions.TurnIsFailed, failure(sessions.CodeLLMAPIFailure))
@@ -37,7 +37,7 @@ func testDedupe(t *testing.T, f Factory) {
 		require.Equal(t, failure(sessions.CodeLLMAPIFailure), got.Turn.Error)
 		require.Nil(t, got.Final)
 	})
-	t.Run("a repeat wins over every refusal", func(t *testing.T) {
+	f.run(t, "a repeat wins over every refusal", func(t *testing.T) {
 		w := newWorld(t, f)
 		c := w.prompt(byKey("doc", "writer"), "question")
 		a := w.accept(c)
@@ -48,7 +48,7 @@ func testDedupe(t *testing.T, f Factory) {
 		require.NoError(t, err)
 		require.Equal(t, a.Turn, got.Turn)
 	})
-	t.Run("a request id belongs to one owner", func(t *testing.T) {
+	f.run(t, "a request id belongs to one owner", func(t *testing.T) {
 		w := newWorld(t, f)
 		c := w.prompt(byKey("doc", "writer"), "question")
 		w.accept(c)
@@ -56,7 +56,7 @@ func testDedupe(t *testing.T, f Factory) {
 		c.Owner, c.Request.Fingerprint = "other", fingerprint("else")
 		w.accept(c)
 	})
-	t.Run("a request id of a create is no prompt's", func(t *testing.T) {
+	f.run(t, "a request id of a create is no prompt's", func(t *testing.T) {
 		w := newWorld(t, f)
 		w.create(sessions.CreateSession{At: byID("a"), Request: &sessions.Request{ID: "r", Fingerprint: fingerprint("x"), TTLMs: ttl}})
 		c := w.prompt(byID("a"), "x")
@@ -64,8 +64,8 @@ func testDedupe(t *testing.T, f Factory) {
 		_, err := w.store.AcceptTurn(t.Context(), c)
 		requireCode(t, sessions.CodeRequestConflict, err)
 	})
-	t.Run("a claim lives until its time after the end", func(t *testing.T) { dedupeExpiry(t, f) })
-	t.Run("a claim can be looked up", func(t *testing.T) {
+	f.run(t, "a claim lives until its time after the end", func(t *testing.T) { dedupeExpiry(t, f) })
+	f.run(t, "a claim can be looked up", func(t *testing.T) {
 		w := newWorld(t, f)
 		c := w.prompt(byKey("doc", "writer"), "question")
 		a := w.accept(c)

@@ -54,7 +54,7 @@ func testEnd(t *testing.T, f Factory) {
 			w.turn(key, "after", "reply")
 		})
 	}
-	t.Run("the terminal frame comes after the step's own", func(t *testing.T) {
+	f.run(t, "the terminal frame comes after the step's own", func(t *testing.T) {
 		w := newWorld(t, f)
 		_, done := w.turn(byKey("doc", "writer"), "question", "reply")
 		require.Len(t, done.Frames, 2)

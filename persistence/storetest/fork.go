@@ -35,13 +35,13 @@ func asCopied(messages []sessions.Message) []sessions.Message {
 }
 
 func testFork(t *testing.T, f Factory) {
-	t.Run("a whole conversation", func(t *testing.T) { forkWhole(t, f) })
-	t.Run("up to a message", func(t *testing.T) { forkThrough(t, f) })
-	t.Run("open calls at the cut get results", func(t *testing.T) { forkOpenCalls(t, f) })
-	t.Run("a running session is cut at its last step", func(t *testing.T) { forkRunning(t, f) })
-	t.Run("a long conversation", func(t *testing.T) { forkLong(t, f) })
-	t.Run("where it cannot go", func(t *testing.T) { forkConflicts(t, f) })
-	t.Run("what cannot be forked", func(t *testing.T) {
+	f.run(t, "a whole conversation", func(t *testing.T) { forkWhole(t, f) })
+	f.run(t, "up to a message", func(t *testing.T) { forkThrough(t, f) })
+	f.run(t, "open calls at the cut get results", func(t *testing.T) { forkOpenCalls(t, f) })
+	f.run(t, "a running session is cut at its last step", func(t *testing.T) { forkRunning(t, f) })
+	f.run(t, "a long conversation", func(t *testing.T) { forkLong(t, f) })
+	f.run(t, "where it cannot go", func(t *testing.T) { forkConflicts(t, f) })
+	f.run(t, "what cannot be forked", func(t *testing.T) {
 		w := newWorld(t, f)
 		_, err := w.store.ForkSession(t.Context(), w.fork(byID("nobody"), 0))
 		requireCode(t, sessions.CodeSessionNotFound, err)
@@ -53,7 +53,7 @@ func testFork(t *testing.T, f Factory) {
 			require.Equal(t, "/args/throughSeq", sessions.AsError(err).Details["field"])
 		}
 	})
-	t.Run("a closed session, and a fork", func(t *testing.T) {
+	f.run(t, "a closed session, and a fork", func(t *testing.T) {
 		w := newWorld(t, f)
 		key := byKey("doc", "writer")
 		w.turn(key, "question", "reply")
@@ -67,7 +67,7 @@ func testFork(t *testing.T, f Factory) {
 		w.turn(addressOf(second), "next", "reply")
 		require.Equal(t, closed.Session, w.get(key))
 	})
-	t.Run("it outlives its origin", func(t *testing.T) {
+	f.run(t, "it outlives its origin", func(t *testing.T) {
 		w := newWorld(t, f)
 		key := byKey("doc", "writer")
 		w.turn(key, "question", "reply")
@@ -78,9 +78,9 @@ func testFork(t *testing.T, f Factory) {
 		a, _ := w.turn(addressOf(s), "next", "reply")
 		require.EqualValues(t, 3, a.User.Seq)
 	})
-	t.Run("a damaged session", func(t *testing.T) { forkDamaged(t, f) })
-	t.Run("a request id names one fork", func(t *testing.T) { forkByRequest(t, f) })
-	t.Run("of a racing fork and delete each is whole", func(t *testing.T) { raceForkAndDelete(t, f) })
+	f.run(t, "a damaged session", func(t *testing.T) { forkDamaged(t, f) })
+	f.run(t, "a request id names one fork", func(t *testing.T) { forkByRequest(t, f) })
+	f.run(t, "of a racing fork and delete each is whole", func(t *testing.T) { raceForkAndDelete(t, f) })
 }
 
 // picture is all that reads tell of a session.

@@ -50,13 +50,13 @@ func testFrames(t *testing.T, f Factory) {
 			require.EqualValues(t, 15, page.Last)
 		})
 	}
-	t.Run("of a turn that runs", func(t *testing.T) {
+	f.run(t, "of a turn that runs", func(t *testing.T) {
 		a := w.accept(w.prompt(byKey("doc", "writer"), "question"))
 		page, err := w.store.Frames(t.Context(), life, sessions.FrameQuery{TurnID: a.Turn.TurnID})
 		require.NoError(t, err)
 		require.Equal(t, a.Frames, page.Frames)
 	})
-	t.Run("of an unknown turn there are none", func(t *testing.T) {
+	f.run(t, "of an unknown turn there are none", func(t *testing.T) {
 		other := w.accept(w.prompt(byKey("other", "writer"), "question"))
 		for _, id := range []sessions.TurnID{"nobody", other.Turn.TurnID} {
 			page, err := w.store.Frames(t.Context(), life, sessions.FrameQuery{TurnID: id})
@@ -64,7 +64,7 @@ func testFrames(t *testing.T, f Factory) {
 			require.Empty(t, page.Frames)
 		}
 	})
-	t.Run("an unknown life is not found", func(t *testing.T) {
+	f.run(t, "an unknown life is not found", func(t *testing.T) {
 		_, err := w.store.Frames(t.Context(), life+1000, sessions.FrameQuery{})
 		requireCode(t, sessions.CodeSessionNotFound, err)
 	})

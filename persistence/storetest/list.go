@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -64,7 +65,8 @@ func testList(t *testing.T, f Factory) {
 			}
 		})
 	}
-	t.Run("a cursor of another filter is invalid", func(t *testing.T) {
+	f.run(t, "case-47: 50 roots among 1,000 children", func(t *testing.T) { rootsAmongChildren(t, f) })
+	f.run(t, "a cursor of another filter is invalid", func(t *testing.T) {
 		page, err := w.store.Sessions(t.Context(), sessions.SessionQuery{Owner: owner, Limit: 1})
 		require.NoError(t, err)
 		require.NotEmpty(t, page.NextCursor)
@@ -77,6 +79,32 @@ func testList(t *testing.T, f Factory) {
 			requireCode(t, sessions.CodeInvalidRequest, err)
 		}
 	})
+}
+
+// rootsAmongChildren has the filter come before the limit.
+func rootsAmongChildren(t *testing.T, f Factory) {
+	w := newWorld(t, f)
+	const roots, children = 50, 20
+	for i := range roots {
+		w.now++
+		root := w.root(sessions.SessionID(fmt.Sprintf("root-%02d", i)))
+		for range children {
+			w.now++ // every child is more recent than its root
+			w.create(sessions.CreateSession{Profile: sessions.DefaultProfile, ParentID: root.ID, ParentLocation: sessions.Local})
+		}
+	}
+	none := sessions.SessionID("")
+	page, err := w.store.Sessions(t.Context(), sessions.SessionQuery{Owner: owner, Parent: &none, Limit: roots})
+	require.NoError(t, err)
+	require.Len(t, page.Sessions, roots)
+	require.Empty(t, page.NextCursor)
+	for _, s := range page.Sessions {
+		require.Empty(t, s.ParentID)
+	}
+	one := sessions.SessionID("root-07")
+	page, err = w.store.Sessions(t.Context(), sessions.SessionQuery{Owner: owner, Parent: &one, Limit: children + 1})
+	require.NoError(t, err)
+	require.Len(t, page.Sessions, children)
 }
 
 func idsOf(list []sessions.Session) (ids []sessions.SessionID) {

@@ -40,12 +40,12 @@ func testMessages(t *testing.T, f Factory) {
 			require.Equal(t, c.more, page.HasMore)
 		})
 	}
-	t.Run("beyond the end is empty", func(t *testing.T) {
+	f.run(t, "beyond the end is empty", func(t *testing.T) {
 		page, err := w.store.Messages(t.Context(), life, sessions.MessageQuery{AfterSeq: 10})
 		require.NoError(t, err)
 		require.Empty(t, page.Messages)
 	})
-	t.Run("an unknown life is not found", func(t *testing.T) {
+	f.run(t, "an unknown life is not found", func(t *testing.T) {
 		_, err := w.store.Messages(t.Context(), life+1000, sessions.MessageQuery{})
 		requireCode(t, sessions.CodeSessionNotFound, err)
 	})

@@ -10,7 +10,7 @@ import (
 )
 
 func testRaces(t *testing.T, f Factory) {
-	t.Run("case-03: equal requests at once make one session and one turn", func(t *testing.T) {
+	f.run(t, "case-03: equal requests at once make one session and one turn", func(t *testing.T) {
 		w := newWorld(t, f)
 		c := w.prompt(byKey("doc", "writer"), "question")
 		retries := make([]sessions.AcceptTurn, 50)
@@ -29,7 +29,7 @@ func testRaces(t *testing.T, f Factory) {
 		}
 		require.Equal(t, 1, firsts)
 	})
-	t.Run("first prompts of one key make one session", func(t *testing.T) {
+	f.run(t, "first prompts of one key make one session", func(t *testing.T) {
 		w := newWorld(t, f)
 		prompts := make([]sessions.AcceptTurn, 50)
 		for i := range prompts {
@@ -49,8 +49,8 @@ func testRaces(t *testing.T, f Factory) {
 		require.NoError(t, err)
 		require.Equal(t, []sessions.Session{accepted[0].Session}, page.Sessions)
 	})
-	t.Run("of a racing prompt and delete exactly one wins", func(t *testing.T) { racePromptAndDelete(t, f) })
-	t.Run("many sessions at once keep to themselves", func(t *testing.T) { raceSessions(t, f) })
+	f.run(t, "of a racing prompt and delete exactly one wins", func(t *testing.T) { racePromptAndDelete(t, f) })
+	f.run(t, "many sessions at once keep to themselves", func(t *testing.T) { raceSessions(t, f) })
 }
 
 // acceptAll sends prompts at once.

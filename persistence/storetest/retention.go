@@ -21,7 +21,7 @@ func testRetention(t *testing.T, f Factory) {
 		require.NoError(t, err)
 		return page
 	}
-	t.Run("the oldest frames go, and reads tell which", func(t *testing.T) {
+	f.run(t, "the oldest frames go, and reads tell which", func(t *testing.T) {
 		w := &world{t: t, f: f, store: f.Keeping(t, keep), now: noon}
 		var turns []sessions.TurnID
 		var life sessions.Incarnation
@@ -64,7 +64,7 @@ func testRetention(t *testing.T, f Factory) {
 		}
 		w.requireFrameless(w.remove(key), 2, keep)
 	})
-	t.Run("a turn that goes on keeps all of its frames", func(t *testing.T) {
+	f.run(t, "a turn that goes on keeps all of its frames", func(t *testing.T) {
 		w := &world{t: t, f: f, store: f.Keeping(t, keep), now: noon}
 		before, _ := w.turn(key, "question", "reply")
 		a := w.accept(w.prompt(key, "question"))
@@ -85,7 +85,7 @@ func testRetention(t *testing.T, f Factory) {
 		page = ask(w, life, sessions.FrameQuery{TurnID: before.Turn.TurnID})
 		require.Equal(t, []sessions.Gap{{From: 1, To: 5}}, page.Missing)
 	})
-	t.Run("without a bound all are kept", func(t *testing.T) {
+	f.run(t, "without a bound all are kept", func(t *testing.T) {
 		w := &world{t: t, f: f, store: f.Keeping(t, -1), now: noon}
 		a, _ := w.turn(key, "question", "reply")
 		w.turn(key, "question", "reply")

@@ -45,9 +45,9 @@ func (w *world) made(id sessions.SessionID, c sessions.CreateSession) sessions.S
 }
 
 func testRetire(t *testing.T, f Factory) {
-	t.Run("by age", func(t *testing.T) { retireByAge(t, f) })
-	t.Run("by count", func(t *testing.T) { retireByCount(t, f) })
-	t.Run("those without a turn", func(t *testing.T) {
+	f.run(t, "by age", func(t *testing.T) { retireByAge(t, f) })
+	f.run(t, "by count", func(t *testing.T) { retireByCount(t, f) })
+	f.run(t, "those without a turn", func(t *testing.T) {
 		w := newWorld(t, f)
 		w.made("blank", sessions.CreateSession{})
 		w.made("prompted", sessions.CreateSession{})
@@ -58,7 +58,7 @@ func testRetire(t *testing.T, f Factory) {
 		w.requireRetirable(sessions.RetireQuery{Blank: true}, "blank", "young")
 		w.requireRetirable(sessions.RetireQuery{Blank: true, Before: w.now}, "blank")
 	})
-	t.Run("of a profile", func(t *testing.T) {
+	f.run(t, "of a profile", func(t *testing.T) {
 		w := newWorld(t, f)
 		for i, profile := range []string{"a", "b", "a", "b", "a"} {
 			w.made(sessions.SessionID(fmt.Sprint(profile, i)), sessions.CreateSession{Profile: profile})
@@ -67,16 +67,16 @@ func testRetire(t *testing.T, f Factory) {
 		w.requireRetirable(sessions.RetireQuery{Profile: "b", Beyond: 1}, "b1")
 		w.requireRetirable(sessions.RetireQuery{Profile: "c"})
 	})
-	t.Run("not what is below another, busy or damaged", func(t *testing.T) { retireNot(t, f) })
-	t.Run("a cursor of something else is invalid", func(t *testing.T) {
+	f.run(t, "not what is below another, busy or damaged", func(t *testing.T) { retireNot(t, f) })
+	f.run(t, "a cursor of something else is invalid", func(t *testing.T) {
 		w := newWorld(t, f)
 		for _, cursor := range []string{"nonsense", "!", "dAAB", "cgABAA"} {
 			_, err := w.store.Retirable(t.Context(), sessions.RetireQuery{Cursor: cursor})
 			requireCode(t, sessions.CodeInvalidRequest, err)
 		}
 	})
-	t.Run("a tree goes only when all of it is quiet", func(t *testing.T) { retireTrees(t, f) })
-	t.Run("a damaged child keeps its tree", func(t *testing.T) {
+	f.run(t, "a tree goes only when all of it is quiet", func(t *testing.T) { retireTrees(t, f) })
+	f.run(t, "a damaged child keeps its tree", func(t *testing.T) {
 		if f.Damage == nil {
 			t.Skip("this store cannot be damaged behind its back")
 		}

@@ -34,7 +34,7 @@ func testRetry(t *testing.T, f Factory) {
 			require.Len(t, w.history(again.Session.Fence.Incarnation), 2)
 		})
 	}
-	t.Run("what cannot be retried", func(t *testing.T) {
+	f.run(t, "what cannot be retried", func(t *testing.T) {
 		w := newWorld(t, f)
 		refuse := func(code sessions.Code, c sessions.AcceptTurn) {
 			t.Helper()
@@ -52,7 +52,7 @@ func testRetry(t *testing.T, f Factory) {
 		refuse(sessions.CodeConflict, w.retry(addressOf(s), failed.Turn.TurnID))
 		refuse(sessions.CodeConflict, w.retry(addressOf(s), ""))
 	})
-	t.Run("a repeat of a retry joins it", func(t *testing.T) {
+	f.run(t, "a repeat of a retry joins it", func(t *testing.T) {
 		w := newWorld(t, f)
 		w.end(w.accept(w.prompt(key, "question")), sessions.TurnIsFailed, failure(sessions.CodeAgentTimeout))
 		c := w.retry(key, "")

@@ -25,7 +25,7 @@ func (w *world) seed(at sessions.Address) sessions.SeedSession {
 }
 
 func testSeed(t *testing.T, f Factory) {
-	t.Run("it creates the session of a key or an id", func(t *testing.T) {
+	f.run(t, "it creates the session of a key or an id", func(t *testing.T) {
 		w := newWorld(t, f)
 		for _, at := range []sessions.Address{byKey("doc", "writer"), byID("a")} {
 			got, err := w.store.SeedSession(t.Context(), w.seed(at))
@@ -49,7 +49,7 @@ func testSeed(t *testing.T, f Factory) {
 		require.Equal(t, "writer", w.get(byKey("doc", "writer")).ProfileKey)
 		require.Equal(t, "seeded", w.get(byID("a")).ProfileKey)
 	})
-	t.Run("it appends to an idle session and the next turn goes on from it", func(t *testing.T) {
+	f.run(t, "it appends to an idle session and the next turn goes on from it", func(t *testing.T) {
 		w := newWorld(t, f)
 		key := byKey("doc", "writer")
 		_, done := w.turn(key, "question", "reply")
@@ -65,7 +65,7 @@ func testSeed(t *testing.T, f Factory) {
 		a := w.accept(w.prompt(key, "next"))
 		require.EqualValues(t, 7, a.User.Seq)
 	})
-	t.Run("a busy session takes none", func(t *testing.T) {
+	f.run(t, "a busy session takes none", func(t *testing.T) {
 		w := newWorld(t, f)
 		key := byKey("doc", "writer")
 		a := w.accept(w.prompt(key, "question"))
@@ -73,7 +73,7 @@ func testSeed(t *testing.T, f Factory) {
 		requireCode(t, sessions.CodeAgentBusy, err)
 		require.Len(t, w.history(a.Session.Fence.Incarnation), 1)
 	})
-	t.Run("a request id names one seed", func(t *testing.T) { seedByRequest(t, f) })
+	f.run(t, "a request id names one seed", func(t *testing.T) { seedByRequest(t, f) })
 }
 
 func seedByRequest(t *testing.T, f Factory) {

@@ -21,7 +21,7 @@ func (w *world) set(at sessions.Address, name, value string, ifVersion *int64) (
 }
 
 func testSetState(t *testing.T, f Factory) {
-	t.Run("versions rise from 1, over a removal too", func(t *testing.T) {
+	f.run(t, "versions rise from 1, over a removal too", func(t *testing.T) {
 		w := newWorld(t, f)
 		s := w.session()
 		for i, value := range []string{`1`, `{"a": 2}`, "", "3"} {
@@ -37,7 +37,7 @@ func testSetState(t *testing.T, f Factory) {
 			require.Equal(t, map[string]sessions.StateValue{"x": {Value: json.RawMessage(value), Version: version, UpdatedAt: w.now}}, stored)
 		}
 	})
-	t.Run("a version that is not the stored one conflicts", func(t *testing.T) {
+	f.run(t, "a version that is not the stored one conflicts", func(t *testing.T) {
 		w := newWorld(t, f)
 		s := w.session()
 		none, one, two := int64(0), int64(1), int64(2)
@@ -56,7 +56,7 @@ func testSetState(t *testing.T, f Factory) {
 		require.NoError(t, err)
 		require.EqualValues(t, 3, version)
 	})
-	t.Run("case-20: many at once", func(t *testing.T) {
+	f.run(t, "case-20: many at once", func(t *testing.T) {
 		w := newWorld(t, f)
 		s := w.session()
 		none := int64(0)
@@ -81,7 +81,7 @@ func testSetState(t *testing.T, f Factory) {
 		require.NoError(t, err)
 		require.Len(t, state, 101)
 	})
-	t.Run("in mid turn it is kept beside the turn's own", func(t *testing.T) {
+	f.run(t, "in mid turn it is kept beside the turn's own", func(t *testing.T) {
 		w := newWorld(t, f)
 		a := w.accept(w.prompt(byKey("doc", "writer"), "question"))
 		_, err := w.set(byKey("doc", "writer"), "mine", `1`, nil)
@@ -93,7 +93,7 @@ func testSetState(t *testing.T, f Factory) {
 		require.NoError(t, err)
 		require.Len(t, state, 2)
 	})
-	t.Run("an unknown session is not found", func(t *testing.T) {
+	f.run(t, "an unknown session is not found", func(t *testing.T) {
 		w := newWorld(t, f)
 		_, err := w.set(byID("nobody"), "x", `1`, nil)
 		requireCode(t, sessions.CodeSessionNotFound, err)

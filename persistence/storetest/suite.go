@@ -8,6 +8,11 @@ import (
 
 // Factory makes the stores that the suite tries.
 type Factory struct {
+	// Skip leaves out parts of the suite, each for a reason that is printed. They
+	// are named as go test names them: a topic as in "fork", a case of one as in
+	// "delete/nothing to delete is no error". A name that there is not fails the
+	// suite.
+	Skip map[string]string
 	// Open returns an empty store and closes it when the test ends.
 	Open func(t *testing.T) sessions.Store
 	// Reopen closes s and opens what it kept. nil leaves out the tests that need it.
@@ -25,13 +30,36 @@ type Factory struct {
 	// Holds reports whether a text is anywhere in the files of s. nil leaves out
 	// the checks that need it.
 	Holds func(t *testing.T, s sessions.Store, text string) bool
+	// Unused names the tables of Rows that s never writes to, as it is configured.
+	// Every other one must get rows from the suite.
+	Unused []string
+	// Residue counts all that s keeps, by table or the like, without tombstones:
+	// what is not equal before a session and after its delete is left of it. nil
+	// means that Rows and Files are counted.
+	Residue func(t *testing.T, s sessions.Store) map[string]int
+	// InsertUsage stores usage of a life that no turn has reported, as an embedder
+	// may, and CountUsage counts its usage records. nil leaves out the tests that
+	// need them.
+	InsertUsage func(t *testing.T, s sessions.Store, life sessions.Incarnation)
+	CountUsage  func(t *testing.T, s sessions.Store, life sessions.Incarnation) int
+	// StripLocation takes the location from a stored ref behind the store's back.
+	// nil leaves out the tests that need it.
+	StripLocation func(t *testing.T, s sessions.Store, parent sessions.Incarnation, child sessions.SessionID)
+	// Hold keeps s from doing writes until release is called. They are done in the
+	// order in which they came to wait; waiting says how many do. nil leaves out
+	// the races whose order is forced.
+	Hold func(t *testing.T, s sessions.Store) (waiting func() int, release func())
 	// Damage changes one stored byte of the newest message of a life behind the
 	// store's back. nil leaves out the tests that need it.
 	Damage func(t *testing.T, s sessions.Store, life sessions.Incarnation)
+
+	topic string // the one that runs
+	known *known
 }
 
 // Run tries the factory's stores against the contract.
 func (f Factory) Run(t *testing.T) {
+	t.Helper()
 	topics := []struct {
 		name string
 		run  func(*testing.T, Factory)
@@ -60,8 +88,13 @@ func (f Factory) Run(t *testing.T) {
 		{"fork", testFork},
 		{"retire", testRetire},
 		{"close session", testCloseSession},
+		{"refs", testRefs},
+		{"child call", testChildCall},
 		{"delete", testDelete},
+		{"tree", testTree},
+		{"tree races", testTreeRaces},
 		{"residue", testResidue},
+		{"announce", testAnnounce},
 		{"clear", testClear},
 		{"sweep", testSweep},
 		{"compact", testCompact},
@@ -72,9 +105,22 @@ func (f Factory) Run(t *testing.T) {
 		{"reopen", testReopen},
 		{"close", testClose},
 	}
+	f.known = &known{names: map[string]bool{}}
+	var names []string
+	for _, topic := range topics {
+		names = append(names, topic.name)
+	}
+	t.Cleanup(func() {
+		for _, name := range f.known.lack(names, f.Skip) {
+			t.Errorf("nothing of the suite is named %q; look at Factory.Skip", name)
+		}
+	})
 	for _, topic := range topics {
 		t.Run(topic.name, func(t *testing.T) {
 			t.Parallel()
+			f := f
+			f.topic = topic.name
+			f.enter(t)
 			topic.run(t, f)
 		})
 	}

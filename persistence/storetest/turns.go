@@ -22,7 +22,7 @@ func testTurns(t *testing.T, f Factory) {
 	want = append(want, running.Turn)
 	slices.Reverse(want)
 
-	t.Run("newest first, page by page", func(t *testing.T) {
+	f.run(t, "newest first, page by page", func(t *testing.T) {
 		var got []sessions.Turn
 		q := sessions.TurnQuery{Limit: 3}
 		for range 3 {
@@ -33,7 +33,7 @@ func testTurns(t *testing.T, f Factory) {
 		require.Empty(t, q.Cursor)
 		require.Equal(t, want, got)
 	})
-	t.Run("a cursor of something else is invalid", func(t *testing.T) {
+	f.run(t, "a cursor of something else is invalid", func(t *testing.T) {
 		other := w.get(byKey("other", "writer"))
 		page, err := w.store.Turns(t.Context(), other.Fence.Incarnation, sessions.TurnQuery{Limit: 3})
 		require.NoError(t, err)
@@ -42,7 +42,7 @@ func testTurns(t *testing.T, f Factory) {
 			requireCode(t, sessions.CodeInvalidRequest, err)
 		}
 	})
-	t.Run("by request", func(t *testing.T) {
+	f.run(t, "by request", func(t *testing.T) {
 		got, err := w.store.TurnByRequest(t.Context(), life, want[3].RequestID)
 		require.NoError(t, err)
 		require.Equal(t, want[3], got)
@@ -51,7 +51,7 @@ func testTurns(t *testing.T, f Factory) {
 		_, err = w.store.TurnByRequest(t.Context(), life+1000, want[3].RequestID)
 		requireCode(t, sessions.CodeSessionNotFound, err)
 	})
-	t.Run("by id", func(t *testing.T) {
+	f.run(t, "by id", func(t *testing.T) {
 		got, err := w.store.Turn(t.Context(), life, want[3].TurnID)
 		require.NoError(t, err)
 		require.Equal(t, want[3], got)
@@ -61,7 +61,7 @@ func testTurns(t *testing.T, f Factory) {
 			requireCode(t, sessions.CodeNotFound, err)
 		}
 	})
-	t.Run("busy turns are those not terminal", func(t *testing.T) {
+	f.run(t, "busy turns are those not terminal", func(t *testing.T) {
 		second := w.accept(w.prompt(byKey("third", "writer"), "question"))
 		busy, err := w.store.BusyTurns(t.Context())
 		require.NoError(t, err)

@@ -28,14 +28,14 @@ func testUpdate(t *testing.T, f Factory) {
 	require.NoError(t, err)
 	require.Empty(t, got.Labels, "an empty map removes all labels")
 
-	t.Run("in mid turn it neither ends the turn nor is lost", func(t *testing.T) {
+	f.run(t, "in mid turn it neither ends the turn nor is lost", func(t *testing.T) {
 		a := w.accept(w.prompt(addressOf(s), "question"))
 		later := "later"
 		_, err := w.store.UpdateSession(t.Context(), sessions.UpdateSession{Owner: owner, At: addressOf(s), Title: &later, Now: w.now})
 		require.NoError(t, err)
 		require.Equal(t, later, w.commit(w.answer(a, "reply")).Session.Title)
 	})
-	t.Run("an unknown session is not found", func(t *testing.T) {
+	f.run(t, "an unknown session is not found", func(t *testing.T) {
 		_, err := w.store.UpdateSession(t.Context(), sessions.UpdateSession{Owner: owner, At: byID("nobody"), Title: &title, Now: w.now})
 		requireCode(t, sessions.CodeSessionNotFound, err)
 	})

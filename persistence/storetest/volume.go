@@ -15,6 +15,7 @@ import (
 func (f Factory) RunVolume(t *testing.T) {
 	t.Helper()
 	t.Run("case-48: pages of 100,000 frames", func(t *testing.T) { pagesOfMany(t, f) })
+	t.Run("case-46: a walk over 100,000 sessions", func(t *testing.T) { walkOfMany(t, f) })
 }
 
 // pagesOfMany reads the last page and one in the middle: of one turn with all

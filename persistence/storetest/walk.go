@@ -48,7 +48,7 @@ func testWalk(t *testing.T, f Factory) {
 			require.Equal(t, 1, seen[id], "%s did not change and must come once", id)
 		}
 	}
-	t.Run("the order is by activity, then by id, both falling", func(t *testing.T) {
+	f.run(t, "the order is by activity, then by id, both falling", func(t *testing.T) {
 		page, err := w.store.Sessions(t.Context(), sessions.SessionQuery{Owner: owner, Limit: count * 2})
 		require.NoError(t, err)
 		for i, s := range page.Sessions[1:] {
