@@ -100,6 +100,7 @@ func (f Factory) Run(t *testing.T) {
 		{"compact", testCompact},
 		{"clock", testClock},
 		{"text", testText},
+		{"copies", testCopies},
 		{"damage", testDamage},
 		{"context", testContext},
 		{"reopen", testReopen},
