@@ -80,6 +80,7 @@ func testFork(t *testing.T, f Factory) {
 	})
 	f.run(t, "a damaged session", func(t *testing.T) { forkDamaged(t, f) })
 	f.run(t, "a request id names one fork", func(t *testing.T) { forkByRequest(t, f) })
+	f.run(t, "it is of what was stored before it", func(t *testing.T) { forkAfterStep(t, f) })
 	f.run(t, "of a racing fork and delete each is whole", func(t *testing.T) { raceForkAndDelete(t, f) })
 }
 

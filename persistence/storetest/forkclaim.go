@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -84,34 +83,4 @@ func forkByRequest(t *testing.T, f Factory) {
 	w.turn(key, "anew", "reply")
 	repeat.Now += 31 * day
 	require.NotEqual(t, first.ID, w.forked(repeat).ID, "the claim has expired")
-}
-
-// raceForkAndDelete forks a session while it is deleted: the fork has all of it
-// or there is none, and none of the origin is left.
-func raceForkAndDelete(t *testing.T, f Factory) {
-	w := newWorld(t, f)
-	for range 20 {
-		key := byKey(w.name("doc"), "writer")
-		a, _ := w.turn(key, "question", "reply")
-		c := w.fork(key, 0)
-		var fork sessions.ForkedSession
-		var forkErr, deleteErr error
-		var group sync.WaitGroup
-		group.Go(func() { fork, forkErr = w.store.ForkSession(t.Context(), c) })
-		group.Go(func() {
-			_, deleteErr = w.store.DeleteSession(t.Context(), sessions.DeleteSession{Owner: owner, At: key, TombstoneMs: day, Now: w.now}, nil)
-		})
-		group.Wait()
-		require.NoError(t, deleteErr)
-		_, err := w.store.Messages(t.Context(), a.Session.Fence.Incarnation, sessions.MessageQuery{})
-		requireCode(t, sessions.CodeSessionNotFound, err)
-		if forkErr != nil {
-			requireCode(t, sessions.CodeSessionNotFound, forkErr)
-			_, err := w.store.Session(t.Context(), owner, byID(c.NewID))
-			requireCode(t, sessions.CodeSessionNotFound, err)
-			continue
-		}
-		require.Len(t, w.history(fork.Session.Fence.Incarnation), 2)
-		w.turn(addressOf(fork.Session), "next", "reply")
-	}
 }

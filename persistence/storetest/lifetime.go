@@ -77,6 +77,7 @@ func testClose(t *testing.T, f Factory) {
 			return err
 		},
 		"SeedSession": func() error { _, err := s.SeedSession(ctx, w.seed(byID("n"))); return err },
+		"ForkSession": func() error { _, err := s.ForkSession(ctx, w.fork(byID("n"), 0)); return err },
 		"DeleteSession": func() error {
 			_, err := s.DeleteSession(ctx, sessions.DeleteSession{Owner: owner, At: byID("n")}, nil)
 			return err
@@ -98,6 +99,14 @@ func testClose(t *testing.T, f Factory) {
 		"TurnByRequest": func() error { _, err := s.TurnByRequest(ctx, life, "r"); return err },
 		"Claim":         func() error { _, _, err := s.Claim(ctx, owner, "r", w.now); return err },
 		"BusyTurns":     func() error { _, err := s.BusyTurns(ctx); return err },
+		"Retirable":     func() error { _, err := s.Retirable(ctx, sessions.RetireQuery{}); return err },
+		"AddRefs":       func() error { _, err := s.AddRefs(ctx, life, nil); return err },
+		"SettleRef":     func() error { return s.SettleRef(ctx, sessions.SettleRef{Parent: life, Child: "n"}) },
+		"RemoveRef":     func() error { return s.RemoveRef(ctx, life, "n") },
+		"Refs":          func() error { _, err := s.Refs(ctx, life); return err },
+		"Unheard":       func() error { _, err := s.Unheard(ctx, 1); return err },
+		"Heard":         func() error { return s.Heard(ctx, nil) },
+		"Compact":       func() error { _, err := s.Compact(ctx, false); return err },
 		"CheckWritable": func() error { return s.CheckWritable(ctx) },
 		"Sweep":         func() error { return s.Sweep(ctx, w.now) },
 	}

@@ -76,6 +76,7 @@ func testRetire(t *testing.T, f Factory) {
 		}
 	})
 	f.run(t, "a tree goes only when all of it is quiet", func(t *testing.T) { retireTrees(t, f) })
+	f.run(t, "of a racing prompt and retention exactly one wins", func(t *testing.T) { raceRetirement(t, f) })
 	f.run(t, "a damaged child keeps its tree", func(t *testing.T) {
 		if f.Damage == nil {
 			t.Skip("this store cannot be damaged behind its back")
@@ -210,4 +211,27 @@ func retireTrees(t *testing.T, f Factory) {
 	require.NoError(t, err)
 	require.Equal(t, []sessions.SessionID{elsewhere.ID}, idsOf(page.Sessions), "what is elsewhere is another tree")
 	require.NoError(t, w.retire("root", sessions.Retirement{Before: w.now + 1}), "nothing to end")
+}
+
+// raceRetirement prompts a session while retention ends it.
+func raceRetirement(t *testing.T, f Factory) {
+	w := newWorld(t, f)
+	w.raced(func(int) (func(), func(), func(order)) {
+		s := w.session()
+		w.now += minute
+		c := w.prompt(addressOf(s), "question")
+		var promptErr, retireErr error
+		prompt := func() { _, promptErr = w.store.AcceptTurn(t.Context(), c) }
+		return prompt, func() { retireErr = w.retire(s.ID, sessions.Retirement{Before: w.now}) }, func(o order) {
+			if promptErr == nil {
+				require.NotEqual(t, deleteFirst, o)
+				requireCode(t, sessions.CodeConflict, retireErr)
+				require.Equal(t, sessions.StatusRunning, w.get(addressOf(s)).Status)
+				return
+			}
+			require.NotEqual(t, otherFirst, o)
+			require.NoError(t, retireErr)
+			requireCode(t, sessions.CodeSessionNotFound, promptErr)
+		}
+	})
 }
