@@ -2,6 +2,7 @@ package actors
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -34,6 +35,10 @@ type Profile struct {
 	Repeatable       []string
 	OnScopeViolation FaultPolicy // default Fail
 	OnToolError      FaultPolicy // default Report
+	Params           oracle.Params
+	// AnswerSchema is the JSON Schema of the object that every answer must hold,
+	// nil for free text.
+	AnswerSchema json.RawMessage
 
 	model string // the oracle's name
 }
@@ -75,6 +80,13 @@ func (p Profile) check(name string) error {
 	}
 	if err := tools.CheckAllowed(p.Tools); err != nil {
 		return sessions.InvalidField(field+"/tools", "Profile %q allows a path that is none: %v", name, err)
+	}
+	if err := p.Params.Check(field + "/params"); err != nil {
+		return err
+	}
+	var schema map[string]json.RawMessage
+	if len(p.AnswerSchema) > 0 && (json.Unmarshal(p.AnswerSchema, &schema) != nil || schema == nil) {
+		return sessions.InvalidField(field+"/answerSchema", "Profile %q has an answer schema that is no JSON object.", name)
 	}
 	for _, path := range p.Repeatable {
 		if _, err := tools.ParsePath(path); err != nil {

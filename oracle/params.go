@@ -10,11 +10,11 @@ import (
 // Params tune the answers of a model. What is not set is left to the provider,
 // and an adapter leaves out what its provider does not have.
 type Params struct {
-	Temperature     *float64 `json:"temperature,omitempty"` // from 0 to 2
-	TopP            *float64 `json:"topP,omitempty"`        // from 0 to 1
-	MaxOutputTokens int64    `json:"maxTokens,omitzero"`    // of one model call; 0 is not set
-	Seed            *int64   `json:"seed,omitempty"`
-	Effort          Effort   `json:"effort,omitzero"` // "" is not set
+	Temperature *float64 `json:"temperature,omitempty"` // from 0 to 2
+	TopP        *float64 `json:"topP,omitempty"`        // from 0 to 1
+	MaxTokens   int64    `json:"maxTokens,omitzero"`    // of one answer; 0 is not set
+	Seed        *int64   `json:"seed,omitempty"`
+	Effort      Effort   `json:"effort,omitzero"` // "" is not set
 }
 
 // Effort says how much a model may think before it answers. Which efforts a
@@ -38,7 +38,7 @@ func (p Params) Check(field string) error {
 		return sessions.InvalidField(field+"/temperature", "A temperature is from 0 to %d.", maxTemperature)
 	case p.TopP != nil && !within(*p.TopP, maxTopP):
 		return sessions.InvalidField(field+"/topP", "topP is from 0 to %d.", maxTopP)
-	case p.MaxOutputTokens < 0:
+	case p.MaxTokens < 0:
 		return sessions.InvalidField(field+"/maxTokens", "maxTokens is at least 1; 0 leaves it to the provider.")
 	case p.Effort != "" && !slices.Contains(efforts, p.Effort):
 		names := make([]string, len(efforts))

@@ -16,14 +16,14 @@ func TestCheckNamesTheParameterThatNoProviderWouldTake(t *testing.T) {
 	for _, good := range []oracle.Params{
 		{},
 		{Temperature: number(0), TopP: number(0), Effort: "none"},
-		{Temperature: number(2), TopP: number(1), MaxOutputTokens: 1, Seed: new(int64), Effort: "max"},
+		{Temperature: number(2), TopP: number(1), MaxTokens: 1, Seed: new(int64), Effort: "max"},
 	} {
 		require.NoError(t, good.Check("/params"))
 	}
 	for field, bad := range map[string][]oracle.Params{
 		"/params/temperature": {{Temperature: number(-0.1)}, {Temperature: number(2.1)}, {Temperature: number(math.NaN())}},
 		"/params/topP":        {{TopP: number(-0.1)}, {TopP: number(1.1)}},
-		"/params/maxTokens":   {{MaxOutputTokens: -1}},
+		"/params/maxTokens":   {{MaxTokens: -1}},
 		"/params/effort":      {{Effort: "immense"}},
 	} {
 		for _, p := range bad {

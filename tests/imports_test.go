@@ -34,6 +34,12 @@ var table = []row{
 		why:     "a store implements the port of sessions and is the only one to know its driver",
 	},
 	{
+		dir:    "persistence/memory",
+		inside: []string{"sessions"},
+		tests:  []string{"persistence/storetest"},
+		why:    "a store implements the port of sessions, and this one needs nothing but maps",
+	},
+	{
 		dir:     "persistence/storetest",
 		inside:  []string{"sessions"},
 		outside: []string{"github.com/stretchr/testify", "pgregory.net/rapid", "github.com/google/uuid"},
@@ -167,7 +173,7 @@ var table = []row{
 	},
 	{
 		dir:     "cmd/agenthost/config",
-		inside:  []string{"sessions", "tools"},
+		inside:  []string{"sessions", "oracle", "tools"},
 		outside: []string{"github.com/knadh/koanf/v2", "github.com/goccy/go-yaml"},
 		why:     "reads settings into plain values; what they are made into is the command's business",
 	},

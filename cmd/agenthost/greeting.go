@@ -57,7 +57,7 @@ func oracleText(c *config.Config, name string) string {
 		return name
 	case c.Oracles[c.Picked].Provider == config.ProviderOffline:
 		return name + ", as no model is configured: it answers from the conversation\n" +
-			"          (OPENAI_API_KEY, OLLAMA_HOST or oracles in agenthost.yaml bring one)"
+			"          (OPENAI_API_KEY, ANTHROPIC_API_KEY, OLLAMA_HOST or agenthost.yaml bring one)"
 	default:
 		return name + ", picked by the environment"
 	}

@@ -4,6 +4,7 @@ import (
 	"agenthost/actors"
 	"agenthost/cmd/agenthost/config"
 	"agenthost/oracle"
+	"agenthost/oracle/anthropic"
 	"agenthost/oracle/offline"
 	"agenthost/oracle/openai"
 	"agenthost/oracle/scripted"
@@ -26,6 +27,8 @@ func newOracle(o config.Oracle) (oracle.Oracle, error) {
 	switch o.Provider {
 	case config.ProviderOpenAI:
 		return openai.New(openai.Config{Model: o.Model, APIKey: o.APIKey.Reveal(), BaseURL: o.BaseURL})
+	case config.ProviderAnthropic:
+		return anthropic.New(anthropic.Config{Model: o.Model, APIKey: o.APIKey.Reveal(), BaseURL: o.BaseURL})
 	case config.ProviderScripted:
 		return scripted.Load(o.File)
 	default: // the configuration has checked that there is no other

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"time"
 
@@ -84,7 +85,7 @@ func profilesOf(c *config.Config) (map[string]host.Profile, error) {
 			MaxIterations: p.MaxIterations, PromptTimeout: p.PromptTimeout,
 			IdleTTL: p.IdleTTL, ToolTimeout: p.ToolTimeout,
 			OnScopeViolation: policy(p.OnScopeViolation), OnToolError: policy(p.OnToolError),
-			Repeatable: p.Repeatable,
+			Repeatable: p.Repeatable, Params: p.Params, AnswerSchema: json.RawMessage(p.AnswerSchema),
 		}
 	}
 	return profiles, nil

@@ -20,7 +20,7 @@ const defaultMaxTokens = 32_000
 func (o *Oracle) params(r oracle.Request) (sdk.MessageNewParams, error) {
 	p := sdk.MessageNewParams{
 		Model:     o.config.Model,
-		MaxTokens: cmp.Or(r.Params.MaxOutputTokens, defaultMaxTokens),
+		MaxTokens: cmp.Or(r.Params.MaxTokens, defaultMaxTokens),
 	}
 	p.OutputConfig.Effort = sdk.OutputConfigEffort(r.Params.Effort)
 	if len(r.Schema) > 0 {

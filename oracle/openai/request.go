@@ -51,8 +51,8 @@ func tune(p *sdk.ChatCompletionNewParams, q oracle.Params) {
 	if q.TopP != nil {
 		p.TopP = sdk.Float(*q.TopP)
 	}
-	if q.MaxOutputTokens > 0 {
-		p.MaxCompletionTokens = sdk.Int(q.MaxOutputTokens)
+	if q.MaxTokens > 0 {
+		p.MaxCompletionTokens = sdk.Int(q.MaxTokens)
 	}
 	if q.Seed != nil {
 		p.Seed = sdk.Int(*q.Seed)

@@ -3,6 +3,7 @@ package config
 import (
 	"time"
 
+	"agenthost/oracle"
 	"agenthost/sessions"
 )
 
@@ -54,9 +55,10 @@ type Provider string
 
 // The providers.
 const (
-	ProviderOpenAI   Provider = "openai"
-	ProviderOffline  Provider = "offline"
-	ProviderScripted Provider = "scripted"
+	ProviderOpenAI    Provider = "openai"
+	ProviderAnthropic Provider = "anthropic"
+	ProviderOffline   Provider = "offline"
+	ProviderScripted  Provider = "scripted"
 )
 
 // Oracle configures one oracle.
@@ -84,6 +86,9 @@ type Profile struct {
 	// Repeatable are subtrees whose calls may be run again after a crash.
 	Repeatable []string
 	Retention  RetentionRules // of this profile's sessions, beside those of all
+	Params     oracle.Params  // of every model call
+	// AnswerSchema is the JSON Schema of every answer, "" for free text.
+	AnswerSchema string
 }
 
 // Retention says which sessions the host removes by itself.

@@ -72,6 +72,9 @@ func TestOracleIsPickedFromTheEnvironment(t *testing.T) {
 	proxied, named := openai, openai
 	proxied.BaseURL = "https://proxy.example/v1"
 	named.Model = "other"
+	claude := config.Oracle{Provider: config.ProviderAnthropic, Model: "claude-haiku-5-5", APIKeyEnv: "ANTHROPIC_API_KEY", APIKey: "a"}
+	proxiedClaude := claude
+	proxiedClaude.BaseURL, proxiedClaude.Model = "https://proxy.example", "other"
 	ollama := func(base, model string) config.Oracle {
 		return config.Oracle{Provider: config.ProviderOpenAI, Model: model, BaseURL: base}
 	}
@@ -83,6 +86,9 @@ func TestOracleIsPickedFromTheEnvironment(t *testing.T) {
 		{[]string{"OPENAI_API_KEY=k", "OLLAMA_HOST=x"}, "openai", openai},
 		{[]string{"OPENAI_API_KEY=k", "OPENAI_MODEL=other"}, "openai", named},
 		{[]string{"OPENAI_API_KEY=k", "OPENAI_BASE_URL=https://proxy.example/v1"}, "openai", proxied},
+		{[]string{"OPENAI_API_KEY=k", "ANTHROPIC_API_KEY=a"}, "openai", openai},
+		{[]string{"ANTHROPIC_API_KEY=a", "OLLAMA_HOST=x"}, "anthropic", claude},
+		{[]string{"ANTHROPIC_API_KEY=a", "ANTHROPIC_MODEL=other", "ANTHROPIC_BASE_URL=https://proxy.example"}, "anthropic", proxiedClaude},
 		{[]string{"OLLAMA_HOST=box"}, "ollama", ollama("http://box:11434/v1", "llama3.2")},
 		{[]string{"OLLAMA_HOST=box:1", "OLLAMA_MODEL=m"}, "ollama", ollama("http://box:1/v1", "m")},
 		{[]string{"OLLAMA_HOST=0.0.0.0"}, "ollama", ollama("http://127.0.0.1:11434/v1", "llama3.2")},

@@ -74,9 +74,11 @@ func TestOracleErrors(t *testing.T) {
 	openai := "provider: openai, model: m, "
 	for name, test := range map[string]struct{ file, want string }{
 		"no provider":     {oraclesFile(""), "oracles.a: an oracle needs a provider"},
-		"wrong provider":  {oraclesFile("provider: openia"), `oracles.a.provider is "openia", but must be one of openai, offline, scripted.`},
+		"wrong provider":  {oraclesFile("provider: openia"), `oracles.a.provider is "openia", but must be one of openai, anthropic, offline, scripted.`},
 		"no model":        {oraclesFile("provider: openai, apiKeyEnv: K"), "oracles.a: the provider openai needs model."},
 		"no key":          {oraclesFile("provider: openai, model: m"), "oracles.a: the provider openai needs apiKeyEnv or apiKeyFile"},
+		"no claude":       {oraclesFile("provider: anthropic, apiKeyEnv: K"), "oracles.a: the provider anthropic needs model."},
+		"no claude's key": {oraclesFile("provider: anthropic, model: m"), "oracles.a: the provider anthropic needs apiKeyEnv or apiKeyFile"},
 		"two keys":        {oraclesFile(openai + "apiKeyEnv: K, apiKeyFile: f"), "not both"},
 		"unset variable":  {oraclesFile(openai + "apiKeyEnv: UNSET"), "oracles.a.apiKeyEnv: the environment variable UNSET is not set."},
 		"missing file":    {oraclesFile(openai + "apiKeyFile: nowhere"), "oracles.a.apiKeyFile: the file nowhere cannot be read."},
@@ -84,7 +86,7 @@ func TestOracleErrors(t *testing.T) {
 		"base with user":  {oraclesFile(openai + "baseURL: 'https://u:hunter2@x'"), "oracles.a.baseURL must hold no user or password"},
 		"key in place":    {oraclesFile(openai + "apiKeyEnv: sk-hunter2"), "oracles.a.apiKeyEnv must be the name of an environment variable"},
 		"key in file":     {oraclesFile(openai + "apiKey: sk-hunter2"), `no setting "oracles.a.apiKey"; the nearest is "oracles.a.apiKeyEnv"`},
-		"idle field":      {oraclesFile("provider: offline, model: m"), "for the provider openai only"},
+		"idle field":      {oraclesFile("provider: offline, model: m"), "for the providers openai and anthropic only"},
 		"idle file":       {oraclesFile("provider: offline, file: f"), "for the provider scripted only"},
 		"no script":       {oraclesFile("provider: scripted"), "the provider scripted needs file"},
 		"unknown oracle":  {oraclesFile("provider: offline") + "profiles: {p: {oracle: b}}", `profiles.p.oracle: no oracle is called "b"; there are a.`},

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -11,8 +12,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// form is the shape of a setting's value. Read values are a string, an int64 or
-// a []string; a duration stays the text it was written as.
+// form is the shape of a setting's value. Read values are a string, an int64, a
+// float64 or a []string; a duration stays the text it was written as.
 type form int
 
 const (
@@ -21,7 +22,9 @@ const (
 	formInteger
 	formList
 	formDurationOrOff // 0 means off
-	formIntegerOrOff
+	formIntegerFromZero
+	formNumber
+	formSchema // a JSON object, as its text
 )
 
 // fromYAML reads a value as the YAML parser gives it. The second result says
@@ -48,8 +51,12 @@ func (f form) fromYAML(raw any) (any, string) {
 		return "0", ""
 	case formInteger:
 		return readIntegerFrom(1, raw)
-	case formIntegerOrOff:
+	case formIntegerFromZero:
 		return readIntegerFrom(0, raw)
+	case formNumber:
+		return readNumber(raw)
+	case formSchema:
+		return readSchema(raw)
 	default:
 		return readList(raw)
 	}
@@ -65,12 +72,20 @@ func (f form) fromText(text string) (any, string) {
 		return readDuration(text)
 	case formDurationOrOff:
 		return readDurationOrOff(text)
-	case formInteger, formIntegerOrOff:
+	case formInteger, formIntegerFromZero:
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
 			return nil, "must be a whole number"
 		}
 		return f.fromYAML(n)
+	case formNumber:
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return nil, "must be a number"
+		}
+		return readNumber(n)
+	case formSchema:
+		return readSchema(text)
 	default:
 		return listFromText(text)
 	}
@@ -122,6 +137,40 @@ func readIntegerFrom(least int64, raw any) (any, string) {
 		return nil, fmt.Sprintf("must be at least %d", least)
 	}
 	return n, ""
+}
+
+func readNumber(raw any) (any, string) {
+	switch v := raw.(type) {
+	case float64:
+		return v, ""
+	case int64:
+		return float64(v), ""
+	case uint64:
+		return float64(v), ""
+	default:
+		return nil, "must be a number"
+	}
+}
+
+// readSchema reads a mapping, or the text of a JSON object.
+func readSchema(raw any) (any, string) {
+	const complaint = "must be a JSON Schema: a mapping, or the text of a JSON object"
+	text, isText := raw.(string)
+	if !isText {
+		if _, ok := raw.(map[string]any); !ok {
+			return nil, complaint
+		}
+		written, err := json.Marshal(raw)
+		if err != nil {
+			return nil, complaint
+		}
+		text = string(written)
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal([]byte(text), &fields) != nil || fields == nil {
+		return nil, complaint
+	}
+	return text, ""
 }
 
 func readList(raw any) (any, string) {

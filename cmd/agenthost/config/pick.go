@@ -8,8 +8,9 @@ import (
 
 // Models asked for when the environment names a provider but no model.
 const (
-	openaiModel = "gpt-5-mini"
-	ollamaModel = "llama3.2"
+	openaiModel    = "gpt-5-mini"
+	anthropicModel = "claude-haiku-5-5"
+	ollamaModel    = "llama3.2"
 )
 
 // pickOracle chooses the oracle of a host that configures none, by what the
@@ -36,16 +37,22 @@ func pickOracle(env environment, defaults, found *layer) (string, error) {
 		}
 		take("model", fallback, "")
 	}
+	takeKeyed := func(provider Provider, prefix, model string) {
+		name = string(provider)
+		keyVariable := prefix + "_API_KEY"
+		take("provider", string(provider), keyVariable)
+		take("apiKeyEnv", keyVariable, keyVariable)
+		takeModel(prefix+"_MODEL", model)
+		// A key must not go to another server than the one it is for.
+		if base := env[prefix+"_BASE_URL"]; base != "" {
+			take("baseURL", base, prefix+"_BASE_URL")
+		}
+	}
 	switch {
 	case env["OPENAI_API_KEY"] != "":
-		name = "openai"
-		take("provider", string(ProviderOpenAI), "OPENAI_API_KEY")
-		take("apiKeyEnv", "OPENAI_API_KEY", "OPENAI_API_KEY")
-		takeModel("OPENAI_MODEL", openaiModel)
-		// A key must not go to another server than the one it is for.
-		if base := env["OPENAI_BASE_URL"]; base != "" {
-			take("baseURL", base, "OPENAI_BASE_URL")
-		}
+		takeKeyed(ProviderOpenAI, "OPENAI", openaiModel)
+	case env["ANTHROPIC_API_KEY"] != "":
+		takeKeyed(ProviderAnthropic, "ANTHROPIC", anthropicModel)
 	case env["OLLAMA_HOST"] != "":
 		name = "ollama"
 		take("provider", string(ProviderOpenAI), "OLLAMA_HOST")

@@ -5,6 +5,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"agenthost/sessions"
 )
 
 const schemeSQLite = "sqlite"
@@ -26,40 +28,52 @@ func (c *Config) resolve(env environment) error {
 		c.Oracles[name] = o
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Profiles)) {
-		if oracle := c.Profiles[name].Oracle; !hasKey(c.Oracles, oracle) {
+		p := c.Profiles[name]
+		o, ok := c.Oracles[p.Oracle]
+		if !ok {
 			return problem("profiles."+name+".oracle", "no oracle is called %q; there are %s.",
-				oracle, strings.Join(slices.Sorted(maps.Keys(c.Oracles)), ", "))
+				p.Oracle, strings.Join(slices.Sorted(maps.Keys(c.Oracles)), ", "))
+		}
+		if err := p.checkParams("profiles."+name+".params", o.Provider); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func hasKey[V any](m map[string]V, k string) bool {
-	_, ok := m[k]
-	return ok
+// checkParams refuses parameters that no model of the provider would heed.
+func (p Profile) checkParams(at string, provider Provider) error {
+	if err := p.Params.Check(""); err != nil {
+		return problem(at, "%s", sessions.AsError(err).Message)
+	}
+	if provider == ProviderAnthropic && (p.Params.Temperature != nil || p.Params.TopP != nil || p.Params.Seed != nil) {
+		return problem(at, "the provider anthropic has no temperature, no topP and no seed.")
+	}
+	return nil
 }
 
 // check refuses an oracle that lacks what its provider needs, or has what its
 // provider would ignore.
 func (o Oracle) check(at string) error {
 	if o.Provider == "" {
-		return problem(at, "an oracle needs a provider: openai, offline or scripted.")
+		return problem(at, "an oracle needs a provider: openai, anthropic, offline or scripted.")
 	}
+	asks := o.Provider == ProviderOpenAI || o.Provider == ProviderAnthropic
 	model := []string{o.Model, o.BaseURL, o.APIKeyEnv, o.APIKeyFile}
 	usesModel := slices.ContainsFunc(model, func(value string) bool { return value != "" })
 	switch {
-	case o.Provider != ProviderOpenAI && usesModel:
-		return problem(at, "model, baseURL, apiKeyEnv and apiKeyFile are for the provider openai only.")
+	case !asks && usesModel:
+		return problem(at, "model, baseURL, apiKeyEnv and apiKeyFile are for the providers openai and anthropic only.")
 	case o.Provider != ProviderScripted && o.File != "":
 		return problem(at, "file is for the provider scripted only.")
 	case o.Provider == ProviderScripted && o.File == "":
 		return problem(at, "the provider scripted needs file, the script it plays.")
-	case o.Provider == ProviderOpenAI && o.Model == "":
-		return problem(at, "the provider openai needs model.")
+	case asks && o.Model == "":
+		return problem(at, "the provider %s needs model.", o.Provider)
 	case o.APIKeyEnv != "" && o.APIKeyFile != "":
 		return problem(at, "give apiKeyEnv or apiKeyFile, not both.")
-	case o.Provider == ProviderOpenAI && o.BaseURL == "" && o.APIKeyEnv == "" && o.APIKeyFile == "":
-		return problem(at, "the provider openai needs apiKeyEnv or apiKeyFile, unless baseURL names a server that asks for no key.")
+	case asks && o.BaseURL == "" && o.APIKeyEnv == "" && o.APIKeyFile == "":
+		return problem(at, "the provider %s needs apiKeyEnv or apiKeyFile, unless baseURL names a server that asks for no key.", o.Provider)
 	}
 	return nil
 }

@@ -43,10 +43,10 @@ var settings = slices.Concat([]setting{
 
 	{section: sectionRetention, field: "every", form: formDuration, fallback: "5m"},
 	{section: sectionRetention, field: "maxAge", form: formDurationOrOff, fallback: "0"},
-	{section: sectionRetention, field: "maxSessions", form: formIntegerOrOff, fallback: int64(0)},
+	{section: sectionRetention, field: "maxSessions", form: formIntegerFromZero, fallback: int64(0)},
 	{section: sectionRetention, field: "blankAfter", form: formDurationOrOff, fallback: "0"},
 
-	{section: sectionOracles, field: "provider", form: formText, check: oneOf("openai", "offline", "scripted")},
+	{section: sectionOracles, field: "provider", form: formText, check: oneOf("openai", "anthropic", "offline", "scripted")},
 	{section: sectionOracles, field: "model", form: formText},
 	{section: sectionOracles, field: "baseURL", form: formText, check: checkURL},
 	{section: sectionOracles, field: "apiKeyEnv", form: formText, check: checkVariable},
@@ -64,8 +64,14 @@ var settings = slices.Concat([]setting{
 	{section: sectionProfiles, field: "toolTimeout", form: formDuration, fallback: "2m"},
 	{section: sectionProfiles, field: "repeatable", form: formList, fallback: []string{}, check: checkPaths},
 	{section: sectionProfiles, field: "retention.maxAge", form: formDurationOrOff, fallback: "0"},
-	{section: sectionProfiles, field: "retention.maxSessions", form: formIntegerOrOff, fallback: int64(0)},
+	{section: sectionProfiles, field: "retention.maxSessions", form: formIntegerFromZero, fallback: int64(0)},
 	{section: sectionProfiles, field: "retention.blankAfter", form: formDurationOrOff, fallback: "0"},
+	{section: sectionProfiles, field: "params.temperature", form: formNumber},
+	{section: sectionProfiles, field: "params.topP", form: formNumber},
+	{section: sectionProfiles, field: "params.maxTokens", form: formInteger},
+	{section: sectionProfiles, field: "params.seed", form: formIntegerFromZero},
+	{section: sectionProfiles, field: "params.effort", form: formText},
+	{section: sectionProfiles, field: "answerSchema", form: formSchema},
 }, limitSettings())
 
 // limitSettings derives a setting from every limit, so that a new limit needs
