@@ -2,10 +2,12 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"runtime"
 	"strings"
+	"testing/fstest"
 
 	"agenthost/sessions"
 )
@@ -67,6 +69,49 @@ func rowsOf(ctx context.Context, q querier, table string) ([]string, error) {
 	return rows, err
 }
 
+// MakeOlder makes a database by some of the migrations, and fills it.
+func MakeOlder(ctx context.Context, path string, migrations []string, fill ...string) (err error) {
+	files := fstest.MapFS{}
+	for _, name := range migrations {
+		text, err := embedded.ReadFile("migrations/" + name)
+		if err != nil {
+			return err
+		}
+		files[name] = &fstest.MapFile{Data: text}
+	}
+	db, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := migrate(ctx, db, files); err != nil {
+		return err
+	}
+	for _, statement := range fill {
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TablesOfLives returns the tables that have a column for a life.
+func (s *Store) TablesOfLives(ctx context.Context) (tables []string, err error) {
+	err = s.readers.read(ctx, func(q querier) error {
+		return q.each(ctx, `SELECT m.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c
+            WHERE m.type = 'table' AND c.name = 'sid'`, func(row scanner) error {
+			var name string
+			err := row.Scan(&name)
+			tables = append(tables, name)
+			return err
+		})
+	})
+	return tables, err
+}
+
+// RemovedTables returns the tables that a delete empties of a life.
+func RemovedTables() []string { return removedTables() }
+
 // Exec runs a statement in the writer, behind the back of the rules.
 func (s *Store) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	return do(ctx, s.writer, func(t *tx) (int64, error) { return t.exec(query, args...) })
@@ -122,6 +167,40 @@ func (s *Store) Batches() int64 { return s.writer.commits.Load() }
 func (s *Store) LimitPages(n int) error {
 	_, err := doSolo(s.writer, func(l *link) (bool, error) { return true, l.pragmas(fmt.Sprintf("max_page_count = %d", n)) })
 	return err
+}
+
+// TreePlans returns how SQLite would do the statements of the first transaction of
+// a delete.
+func (s *Store) TreePlans() (map[string]string, error) {
+	none := "[]"
+	statements := map[string]struct {
+		query string
+		args  []any
+	}{
+		"tree":     {selectTree, []any{"o", "a"}},
+		"hide":     {hideLives, []any{1, none}},
+		"claims":   {claimsOfLives, []any{1, none}},
+		"unclaim":  {removeClaims, []any{none}},
+		"children": {forgetChildren, []any{"o", none}},
+		"origins":  {forgetOrigins, []any{"o", none}},
+		"roots":    {makeRoots, []any{"o", none}},
+	}
+	return do(always, s.writer, func(t *tx) (map[string]string, error) {
+		plans := map[string]string{}
+		for name, statement := range statements {
+			err := t.each(always, "EXPLAIN QUERY PLAN "+statement.query, func(row scanner) error {
+				var id, parent, unused int
+				var detail string
+				err := row.Scan(&id, &parent, &unused, &detail)
+				plans[name] += detail + "\n"
+				return err
+			}, statement.args...)
+			if err != nil {
+				return nil, err
+			}
+		}
+		return plans, nil
+	})
 }
 
 // ListPlan returns how SQLite would answer a list query, on its first page or

@@ -4,6 +4,19 @@ import (
 	"agenthost/sessions"
 )
 
+// The statements of a delete's first transaction. Each takes all its sessions at
+// once, as a JSON array of lives or of ids, so that the writer is soon free again.
+const (
+	hideLives      = `UPDATE sessions SET deleted_ms = ?, epoch = epoch + 1 WHERE sid IN (SELECT value FROM json_each(?))`
+	removeClaims   = `DELETE FROM dedupe_claims WHERE sid IN (SELECT value FROM json_each(?))`
+	forgetChildren = `DELETE FROM sub_session_refs WHERE child_id IN (SELECT value FROM json_each(?2))
+        AND EXISTS (SELECT 1 FROM sessions p WHERE p.sid = sub_session_refs.sid AND p.owner = ?1 AND p.deleted_ms IS NULL)`
+	forgetOrigins = `UPDATE sessions SET forked_from = '' WHERE owner = ? AND forked_from <> ''
+        AND forked_from IN (SELECT value FROM json_each(?)) AND deleted_ms IS NULL`
+	makeRoots = `UPDATE sessions SET parent_id = '', parent_location = '' WHERE owner = ? AND deleted_ms IS NULL
+        AND parent_id IN (SELECT value FROM json_each(?)) AND parent_location = 'local'`
+)
+
 // hide makes a session, and unless they are detached all below it, invisible,
 // fences their writers, leaves tombstones, and takes their ids from the sessions
 // that live on.
@@ -61,8 +74,7 @@ func (s *Store) endAll(t *tx, c sessions.DeleteSession, members []member, end *e
 			return err
 		}
 	}
-	if _, err := t.exec(`UPDATE sessions SET deleted_ms = ?, epoch = epoch + 1
-        WHERE sid IN (SELECT value FROM json_each(?))`, c.Now, lives); err != nil {
+	if _, err := t.exec(hideLives, c.Now, lives); err != nil {
 		return err
 	}
 	claims, err := claimsOf(t, lives, c.Now)
@@ -73,7 +85,7 @@ func (s *Store) endAll(t *tx, c sessions.DeleteSession, members []member, end *e
 	if err := s.tombs.buryClaims(t, claims, expires); err != nil {
 		return err
 	}
-	if end.rows["dedupe_claims"], err = t.exec("DELETE FROM dedupe_claims WHERE sid IN (SELECT value FROM json_each(?))", lives); err != nil {
+	if end.rows["dedupe_claims"], err = t.exec(removeClaims, lives); err != nil {
 		return err
 	}
 	return s.tombs.bury(t, end.gone, expires)
@@ -82,13 +94,10 @@ func (s *Store) endAll(t *tx, c sessions.DeleteSession, members []member, end *e
 // forget takes the ids of sessions that have ended from those that live on: from
 // their refs, and from forks of an ended one.
 func forget(t *tx, owner sessions.Owner, ids string, rows map[string]int64) (err error) {
-	rows["sub_session_refs"], err = t.exec(`DELETE FROM sub_session_refs WHERE child_id IN (SELECT value FROM json_each(?))
-        AND EXISTS (SELECT 1 FROM sessions p WHERE p.sid = sub_session_refs.sid AND p.owner = ? AND p.deleted_ms IS NULL)`, ids, owner)
-	if err != nil {
+	if rows["sub_session_refs"], err = t.exec(forgetChildren, owner, ids); err != nil {
 		return err
 	}
-	_, err = t.exec(`UPDATE sessions SET forked_from = '' WHERE owner = ? AND forked_from <> ''
-        AND forked_from IN (SELECT value FROM json_each(?)) AND deleted_ms IS NULL`, owner, ids)
+	_, err = t.exec(forgetOrigins, owner, ids)
 	return err
 }
 
@@ -96,7 +105,6 @@ func forget(t *tx, owner sessions.Owner, ids string, rows map[string]int64) (err
 // ended and lives on: it was detached, or a remote ref names it, which may end
 // with its holder and must shield it all the same.
 func orphan(t *tx, owner sessions.Owner, ids string) error {
-	_, err := t.exec(`UPDATE sessions SET parent_id = '', parent_location = '' WHERE owner = ? AND deleted_ms IS NULL
-        AND parent_id IN (SELECT value FROM json_each(?)) AND parent_location = 'local'`, owner, ids)
+	_, err := t.exec(makeRoots, owner, ids)
 	return err
 }

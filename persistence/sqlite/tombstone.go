@@ -42,9 +42,11 @@ type mortalClaim struct {
 const selectMortal = `SELECT c.owner, c.request_id, s.id, c.sid, c.fingerprint
     FROM dedupe_claims c JOIN sessions s ON s.sid = c.sid WHERE (c.expires_ms IS NULL OR c.expires_ms > ?) AND `
 
+const claimsOfLives = selectMortal + "c.sid IN (SELECT value FROM json_each(?))"
+
 // claimsOf returns the live claims of lives, a JSON array.
 func claimsOf(t *tx, lives string, now sessions.Time) ([]mortalClaim, error) {
-	return mortalClaims(t, selectMortal+"c.sid IN (SELECT value FROM json_each(?))", now, lives)
+	return mortalClaims(t, claimsOfLives, now, lives)
 }
 
 // claimsOfOwner returns the live claims of all of an owner's sessions.
