@@ -22,6 +22,7 @@ type CreateSession struct {
 // ChildCall is what a child of a tool call is found again by: the call that made
 // it, or the name under which the parent keeps it.
 type ChildCall struct {
+	Life   Incarnation // of the parent; another one now is ErrFenced. 0 means any
 	TurnID TurnID
 	CallID CallID
 	Name   string // of a companion, "" for none

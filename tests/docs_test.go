@@ -19,6 +19,7 @@ func TestDocumentationIsAsGenerated(t *testing.T) {
 		{"../docs/lifecycle.md", "diagram", "```mermaid\n" + sessions.Diagram() + "```\n"},
 		{"../docs/protocol.md", "ops", tableOfOps()},
 		{"../docs/protocol.md", "codes", tableOfCodes()},
+		{"../docs/stores.md", "example", quoted(t, "../persistence/memory/contract_test.go")},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			data, err := os.ReadFile(part.file)
@@ -35,6 +36,14 @@ func TestDocumentationIsAsGenerated(t *testing.T) {
 			require.Equal(t, part.text, have, "run the tests of this folder with -update")
 		})
 	}
+}
+
+// quoted is a file of code as the documentation shows it.
+func quoted(t *testing.T, file string) string {
+	t.Helper()
+	code, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return "```go\n" + string(code) + "```\n"
 }
 
 func tableOfOps() string {

@@ -35,6 +35,9 @@ func asCopied(messages []sessions.Message) []sessions.Message {
 }
 
 func testFork(t *testing.T, f Factory) {
+	w := newWorld(t, f)
+	_, err := w.store.ForkSession(t.Context(), w.fork(addressOf(w.session()), 0))
+	optional(t, err)
 	f.run(t, "a whole conversation", func(t *testing.T) { forkWhole(t, f) })
 	f.run(t, "up to a message", func(t *testing.T) { forkThrough(t, f) })
 	f.run(t, "open calls at the cut get results", func(t *testing.T) { forkOpenCalls(t, f) })

@@ -45,6 +45,8 @@ func (w *world) made(id sessions.SessionID, c sessions.CreateSession) sessions.S
 }
 
 func testRetire(t *testing.T, f Factory) {
+	_, err := newWorld(t, f).store.Retirable(t.Context(), sessions.RetireQuery{})
+	optional(t, err)
 	f.run(t, "by age", func(t *testing.T) { retireByAge(t, f) })
 	f.run(t, "by count", func(t *testing.T) { retireByCount(t, f) })
 	f.run(t, "those without a turn", func(t *testing.T) {

@@ -1,0 +1,172 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"agenthost/sessions"
+)
+
+// CommitTurn stores a step of a turn; see the port.
+func (s *Store) CommitTurn(ctx context.Context, c sessions.CommitTurn) (sessions.CommittedTurn, error) {
+	bodies, err := framesOf(c)
+	if err != nil {
+		return sessions.CommittedTurn{}, err
+	}
+	return write(ctx, s, func() (sessions.CommittedTurn, error) {
+		r, t, err := s.committable(c)
+		if err != nil {
+			return sessions.CommittedTurn{}, err
+		}
+		next, err := following(c, r, t)
+		if err != nil {
+			return sessions.CommittedTurn{}, err
+		}
+		if c.Resume != nil {
+			t.Attempts = c.Resume.Attempts
+			r.session.Fence.Epoch++
+		}
+		for _, m := range c.Messages {
+			r.append(completed(m, c))
+		}
+		for name, raw := range c.State {
+			r.set(name, stateOf(raw), c.Now)
+		}
+		s.addUsage(r, t, c)
+		t.Iterations = max(t.Iterations, c.Iterations)
+		frames := r.emit(t.Turn, c.Now, bodies...)
+		if c.End != nil {
+			s.end(c, r, t, next)
+		}
+		r.retain(s.keep, t)
+		return sessions.CommittedTurn{Frames: frames, Session: copySession(r.session), Turn: copyTurn(t.Turn)}, nil
+	})
+}
+
+// completed is a message of a step with what it has in common with the step.
+func completed(m sessions.Message, c sessions.CommitTurn) sessions.Message {
+	m.TurnID = cmp.Or(m.TurnID, c.TurnID)
+	m.CreatedAt = cmp.Or(m.CreatedAt, c.Now)
+	return m
+}
+
+// framesOf returns a step's frames, the terminal one last.
+func framesOf(c sessions.CommitTurn) ([]sessions.FrameBody, error) {
+	var bodies []sessions.FrameBody
+	for _, b := range c.Frames {
+		kind := sessions.Frame{Body: b}.Type()
+		if kind == sessions.FrameDelta || kind == sessions.FrameGap || kind.Terminal() {
+			return nil, sessions.Errorf(sessions.CodeInternal, "A step cannot store a frame of type %q.", kind)
+		}
+		if appended, ok := b.(sessions.MessageAppended); ok {
+			b = sessions.MessageAppended{Message: completed(appended.Message, c)}
+		}
+		bodies = append(bodies, b)
+	}
+	if c.End == nil {
+		return bodies, nil
+	}
+	switch c.End.Status {
+	case sessions.TurnIsCompleted:
+		return append(bodies, sessions.Completed{}), nil
+	case sessions.TurnIsCancelled:
+		return append(bodies, sessions.Cancelled{}), nil
+	case sessions.TurnIsInterrupted:
+		return append(bodies, sessions.Interrupted{Error: c.End.Error}), nil
+	case sessions.TurnIsFailed:
+		return append(bodies, sessions.Failed{Error: c.End.Error}), nil
+	default:
+		return nil, sessions.Errorf(sessions.CodeInternal, "A turn cannot end as %q.", c.End.Status)
+	}
+}
+
+// committable returns the session and the turn if the step may be written.
+func (s *Store) committable(c sessions.CommitTurn) (*record, *turn, error) {
+	r := s.lives[c.Fence.Incarnation]
+	if r == nil || r.session.Fence != c.Fence {
+		return nil, nil, sessions.ErrFenced
+	}
+	t := r.turn(c.TurnID)
+	switch {
+	case t == nil:
+		return nil, nil, sessions.Errorf(sessions.CodeInternal, "The session has no turn %q.", c.TurnID)
+	case t.Status.Terminal():
+		return nil, nil, sessions.ErrTurnEnded
+	}
+	for i, m := range c.Messages {
+		if want := r.session.MessageCount + 1 + int64(i); m.Seq != want {
+			return nil, nil, sessions.Errorf(sessions.CodeInternal, "A step's message has seq %d where the history goes on with %d.", m.Seq, want)
+		}
+	}
+	return r, t, nil
+}
+
+// following returns the session's status after the step.
+func following(c sessions.CommitTurn, r *record, t *turn) (sessions.Status, error) {
+	if c.End == nil {
+		return r.session.Status, nil
+	}
+	if !t.Status.CanBecome(c.End.Status) {
+		return "", sessions.Errorf(sessions.CodeInternal, "A turn that is %s cannot become %s.", t.Status, c.End.Status)
+	}
+	trigger := c.End.Status.EndTrigger()
+	if c.End.Detached {
+		trigger = sessions.SessionDetached
+	}
+	next, err := sessions.Next(r.session.Status, trigger)
+	if err != nil {
+		return "", sessions.Errorf(sessions.CodeInternal, "The session cannot follow its turn's end.").Because(err)
+	}
+	return next, nil
+}
+
+// end moves turn and session to where the end leads, and starts the claim's last
+// period of life.
+func (s *Store) end(c sessions.CommitTurn, r *record, t *turn, next sessions.Status) {
+	t.Status, t.Error, t.FinalSeq = c.End.Status, copyError(c.End.Error), c.End.FinalSeq
+	t.EndedAt, t.LastFrame = c.Now, r.session.LastFrame
+	r.session.Status, r.session.ActiveTurn = next, nil
+	r.session.TurnCount++
+	r.session.LastActiveAt = s.activeAt(c.Now)
+	r.session.LastError = nil
+	if next == sessions.StatusFailed {
+		r.session.LastError = copyError(c.End.Error)
+	}
+	if c.End.Detached {
+		r.session.Fence.Epoch++
+	}
+	request := ownRequest{r.session.Owner, t.RequestID}
+	if held := s.claims[request]; held.turnID == t.TurnID {
+		held.expires = c.Now + sessions.Time(c.End.ClaimTTLMs)
+		s.claims[request] = held
+	}
+}
+
+// addUsage adds what a step consumed to the sums of its turn and session, and to
+// the day's of session and owner. The owner's outlive the session.
+func (s *Store) addUsage(r *record, t *turn, c sessions.CommitTurn) {
+	if c.Usage == (sessions.Usage{}) {
+		return
+	}
+	key := usageKey{int64(c.Now) / msPerDay, c.Model}
+	t.Usage = t.Usage.Plus(c.Usage)
+	r.session.Usage = r.session.Usage.Plus(c.Usage)
+	r.usage[key] = r.usage[key].Plus(c.Usage)
+	owned := ownUsage{r.session.Owner, key}
+	s.ownerUsage[owned] = s.ownerUsage[owned].Plus(c.Usage)
+}
+
+// retain cuts the oldest frames when there are more than are kept. A turn that
+// goes on keeps all of its own.
+func (r *record) retain(keep int64, t *turn) {
+	excess := int64(len(r.frames)) - keep
+	if keep < 0 || excess <= 0 {
+		return
+	}
+	if !t.Status.Terminal() {
+		excess = min(excess, t.FirstFrame-r.firstFrame)
+	}
+	r.frames = slices.Clone(r.frames[excess:])
+	r.firstFrame += excess
+}

@@ -1,0 +1,72 @@
+package memory
+
+import (
+	"context"
+	"slices"
+
+	"agenthost/sessions"
+)
+
+// ofLife reads a life that goes on.
+func ofLife[R any](ctx context.Context, s *Store, life sessions.Incarnation, f func(*record) (R, error)) (R, error) {
+	return read(ctx, s, func() (R, error) {
+		r := s.lives[life]
+		if r == nil {
+			var none R
+			return none, errNoLife
+		}
+		return f(r)
+	})
+}
+
+// Resolve says what an address means now; see the port.
+func (s *Store) Resolve(ctx context.Context, owner sessions.Owner, at sessions.Address) (sessions.Resolution, error) {
+	return read(ctx, s, func() (sessions.Resolution, error) {
+		found := sessions.Resolution{Generation: s.generation(owner)}
+		if r := s.find(owner, at); r != nil {
+			found.Life, found.ID, found.Key, found.Profile = r.life(), r.session.ID, r.session.Key(), r.session.ProfileKey
+		}
+		return found, nil
+	})
+}
+
+// Over reports whether a life is over; see the port.
+func (s *Store) Over(ctx context.Context, life sessions.Incarnation) (bool, error) {
+	return read(ctx, s, func() (bool, error) { return life > 0 && life <= s.lastLife && s.lives[life] == nil, nil })
+}
+
+// Session returns the session at an address; see the port.
+func (s *Store) Session(ctx context.Context, owner sessions.Owner, at sessions.Address) (sessions.Session, error) {
+	return read(ctx, s, func() (sessions.Session, error) {
+		r := s.find(owner, at)
+		if r == nil {
+			return sessions.Session{}, sessions.ErrNoSession
+		}
+		return copySession(r.session), nil
+	})
+}
+
+// Messages returns a range of a life's messages; see the port.
+func (s *Store) Messages(ctx context.Context, life sessions.Incarnation, q sessions.MessageQuery) (sessions.MessagePage, error) {
+	return ofLife(ctx, s, life, func(r *record) (sessions.MessagePage, error) {
+		last := r.session.MessageCount
+		from, to := min(max(q.AfterSeq, 0), last), last
+		if q.BeforeSeq > 0 {
+			to = min(to, q.BeforeSeq-1)
+		}
+		found, more := cut(slices.Clone(r.messages[from:max(from, to)]), q.Descending, q.Limit)
+		return sessions.MessagePage{Messages: copyAll(found, copyMessage), HasMore: more}, nil
+	})
+}
+
+// cut puts what was found in the order that is asked for, and keeps so many of
+// it; all with a limit of 0.
+func cut[T any](found []T, descending bool, limit int) ([]T, bool) {
+	if descending {
+		slices.Reverse(found)
+	}
+	if limit > 0 && len(found) > limit {
+		return found[:limit], true
+	}
+	return found, false
+}

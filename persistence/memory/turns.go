@@ -1,0 +1,77 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"agenthost/sessions"
+)
+
+// Turns returns a page of a life's turns, newest first; see the port.
+func (s *Store) Turns(ctx context.Context, life sessions.Incarnation, q sessions.TurnQuery) (sessions.TurnPage, error) {
+	list := fmt.Sprint("turns of ", life)
+	from, err := parseCursor(q.Cursor, list)
+	if err != nil {
+		return sessions.TurnPage{}, err
+	}
+	newest := func(a, b cursor) int { return cmp.Compare(b.Num, a.Num) }
+	place := func(t *turn) cursor { return cursor{List: list, Num: t.num} }
+	return ofLife(ctx, s, life, func(r *record) (sessions.TurnPage, error) {
+		all := slices.Clone(r.turns)
+		slices.Reverse(all)
+		found, next := page(all, from, q.Limit, place, newest)
+		answer := sessions.TurnPage{NextCursor: next}
+		for _, t := range found {
+			answer.Turns = append(answer.Turns, copyTurn(t.Turn))
+		}
+		return answer, nil
+	})
+}
+
+// Turn returns a turn of a life; see the port.
+func (s *Store) Turn(ctx context.Context, life sessions.Incarnation, id sessions.TurnID) (sessions.Turn, error) {
+	return s.latest(ctx, life, func(t *turn) bool { return t.TurnID == id })
+}
+
+// TurnByRequest returns the latest turn of a request id; see the port.
+func (s *Store) TurnByRequest(ctx context.Context, life sessions.Incarnation, id sessions.RequestID) (sessions.Turn, error) {
+	return s.latest(ctx, life, func(t *turn) bool { return t.RequestID == id })
+}
+
+// latest returns the newest turn of a life that is the one looked for.
+func (s *Store) latest(ctx context.Context, life sessions.Incarnation, is func(*turn) bool) (sessions.Turn, error) {
+	return ofLife(ctx, s, life, func(r *record) (sessions.Turn, error) {
+		for _, t := range slices.Backward(r.turns) {
+			if is(t) {
+				return copyTurn(t.Turn), nil
+			}
+		}
+		return sessions.Turn{}, errNoTurn
+	})
+}
+
+// BusyTurns returns all turns that are not terminal, oldest first; see the port.
+func (s *Store) BusyTurns(ctx context.Context) ([]sessions.BusyTurn, error) {
+	return read(ctx, s, func() ([]sessions.BusyTurn, error) {
+		of := map[*turn]*record{}
+		var busy []*turn
+		for _, r := range s.lives {
+			for _, t := range r.turns {
+				if !t.Status.Terminal() {
+					of[t], busy = r, append(busy, t)
+				}
+			}
+		}
+		slices.SortFunc(busy, func(a, b *turn) int { return cmp.Compare(a.num, b.num) })
+		return copyTurns(busy, of), nil
+	})
+}
+
+func copyTurns(busy []*turn, of map[*turn]*record) (answer []sessions.BusyTurn) {
+	for _, t := range busy {
+		answer = append(answer, sessions.BusyTurn{Turn: copyTurn(t.Turn), Session: copySession(of[t].session)})
+	}
+	return answer
+}
