@@ -38,7 +38,7 @@ const (
 )
 
 func (c Retention) check() error {
-	negative := c.Every < 0 || c.RetentionRules.negative()
+	negative := c.Every < 0 || c.negative()
 	for _, rules := range c.Profiles {
 		negative = negative || rules.negative()
 	}
@@ -59,7 +59,7 @@ type retireRule struct {
 
 // rules lists what is turned on, in an order that is always the same.
 func (c Retention) rules() []retireRule {
-	list := c.RetentionRules.of("")
+	list := c.of("")
 	for _, profile := range slices.Sorted(maps.Keys(c.Profiles)) {
 		list = append(list, c.Profiles[profile].of(profile)...)
 	}

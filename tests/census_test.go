@@ -31,33 +31,39 @@ func takeCensus(t *testing.T, file, text string, lives []int64) census {
 	defer db.Close()
 	var c census
 	for _, table := range tablesOf(t, db) {
-		rows, err := db.QueryContext(t.Context(), `SELECT * FROM "`+table+`"`)
-		require.NoError(t, err)
-		columns, err := rows.Columns()
-		require.NoError(t, err)
-		cells, into := make([]sql.RawBytes, len(columns)), make([]any, len(columns))
-		for i := range cells {
-			into[i] = &cells[i]
-		}
-		for rows.Next() {
-			require.NoError(t, rows.Scan(into...))
-			for i, cell := range cells {
-				if bytes.Contains(cell, []byte(text)) {
-					c.named = append(c.named, table+"."+columns[i])
-				}
-				if columns[i] == "sid" && !strings.HasSuffix(table, "_tombstones") && isAnyOf(cell, lives) {
-					c.owned = append(c.owned, table)
-				}
-			}
-		}
-		require.NoError(t, rows.Err())
-		require.NoError(t, rows.Close())
+		c.addTable(t, db, table, text, lives)
 	}
 	c.addFiles(t, file+".frames", text)
 	slices.Sort(c.named)
 	slices.Sort(c.owned)
 	c.named, c.owned = slices.Compact(c.named), slices.Compact(c.owned)
 	return c
+}
+
+// addTable looks into one table.
+func (c *census) addTable(t *testing.T, db *sql.DB, table, text string, lives []int64) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), `SELECT * FROM "`+table+`"`)
+	require.NoError(t, err)
+	defer rows.Close()
+	columns, err := rows.Columns()
+	require.NoError(t, err)
+	cells, into := make([]sql.RawBytes, len(columns)), make([]any, len(columns))
+	for i := range cells {
+		into[i] = &cells[i]
+	}
+	for rows.Next() {
+		require.NoError(t, rows.Scan(into...))
+		for i, cell := range cells {
+			if bytes.Contains(cell, []byte(text)) {
+				c.named = append(c.named, table+"."+columns[i])
+			}
+			if columns[i] == "sid" && !strings.HasSuffix(table, "_tombstones") && isAnyOf(cell, lives) {
+				c.owned = append(c.owned, table)
+			}
+		}
+	}
+	require.NoError(t, rows.Err())
 }
 
 func tablesOf(t *testing.T, db *sql.DB) []string {

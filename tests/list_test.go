@@ -42,7 +42,9 @@ func makeMany(t *testing.T, h *hosttest.Host, n int, args func(i int) api.Sessio
 func TestCase47RootsAmongManyChildren(t *testing.T) {
 	h := hosttest.New(t, offlineHost())
 	id := func(i int) sessions.SessionID { return sessions.SessionID(fmt.Sprintf("root-%d", i)) }
-	makeMany(t, h, 50, func(i int) api.SessionCreateArgs { return api.SessionCreateArgs{Address: api.Address{SessionID: id(i)}} })
+	makeMany(t, h, 50, func(i int) api.SessionCreateArgs {
+		return api.SessionCreateArgs{Address: api.Address{SessionID: id(i)}}
+	})
 	makeMany(t, h, 1000, func(i int) api.SessionCreateArgs {
 		return api.SessionCreateArgs{ParentID: id(i % 50), ParentLocation: sessions.Local}
 	})

@@ -21,7 +21,9 @@ func TestCase46VolumeWalkOverTheWire(t *testing.T) {
 	const many, changing = 100_000, 100
 	h := hosttest.New(t, offlineHost())
 	id := func(i int) sessions.SessionID { return sessions.SessionID(fmt.Sprintf("s-%06d", i)) }
-	makeMany(t, h, many, func(i int) api.SessionCreateArgs { return api.SessionCreateArgs{Address: api.Address{SessionID: id(i)}} })
+	makeMany(t, h, many, func(i int) api.SessionCreateArgs {
+		return api.SessionCreateArgs{Address: api.Address{SessionID: id(i)}}
+	})
 
 	// The changing ones are spoken to all the while, which moves them to the front.
 	ctx, stop := context.WithCancel(t.Context())
