@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -36,7 +37,7 @@ const (
 const (
 	hangPath   = "/test/hang"   // never ends and must not be run twice
 	repeatPath = "/test/repeat" // hangs on its first run in a store, and may be run twice
-	killPath   = "/test/kill"   // kills the host at every run, and may be run twice
+	killPath   = "/test/kill"   // kills the host at every run, once it may, and may be run twice
 )
 
 // runChild serves a host until the process is killed.
@@ -49,7 +50,7 @@ func runChild(file string, out io.Writer) error {
 	tree := &tools.Tree{}
 	err = errors.Join(
 		tree.Mount(hangPath, tools.MustFunc("Hangs.", hang(out))),
-		tree.Mount(killPath, tools.MustFunc("Kills.", killSelf, tools.Repeatable())),
+		tree.Mount(killPath, tools.MustFunc("Kills.", killSelf(mayKill(file)), tools.Repeatable())),
 		tree.Mount(repeatPath, tools.MustFunc("Hangs once.", hangOnce(out, file+".ran"), tools.Repeatable())))
 	if err != nil {
 		return err
@@ -101,17 +102,32 @@ func hangOnce(out io.Writer, marker string) toolFunc {
 	}
 }
 
-// killSelf ends the process as kill -9 does.
-func killSelf(ctx context.Context, _ tools.Call, _ struct{}) (string, error) {
-	self, err := os.FindProcess(os.Getpid())
-	if err != nil {
-		return "", err
+// mayKill is the file that allows the killing tool to kill.
+func mayKill(file string) string { return file + ".kill" }
+
+// killSelf ends the process as kill -9 does, once a file is there.
+func killSelf(allowed string) toolFunc {
+	return func(ctx context.Context, _ tools.Call, _ struct{}) (string, error) {
+		for {
+			if _, err := os.Stat(allowed); err == nil {
+				break
+			}
+			select {
+			case <-time.After(eventTick):
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+		}
+		self, err := os.FindProcess(os.Getpid())
+		if err != nil {
+			return "", err
+		}
+		if err := self.Kill(); err != nil {
+			return "", err
+		}
+		<-ctx.Done()
+		return "", ctx.Err()
 	}
-	if err := self.Kill(); err != nil {
-		return "", err
-	}
-	<-ctx.Done()
-	return "", ctx.Err()
 }
 
 // child is a host in a process of its own.

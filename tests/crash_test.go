@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -161,16 +162,41 @@ func TestKillUnderASubscription(t *testing.T) {
 }
 
 // Field case 10: a turn that kills the host each time is given up at last, and
-// other sessions have not waited for that.
+// other sessions have not waited for that: beside it their turns begin, and one
+// that the first kill has cut comes to its end.
 func TestCase10TurnThatKillsTheHost(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.db")
 	first := startChild(t, file)
 	require.Equal(t, "fine", ask(t, first.client, "one"))
 	const id = sessions.RequestID("r1")
-	// Its answer may or may not be faster than the kill.
-	_, _ = first.client.Prompt(t.Context(), api.PromptArgs{Address: atK, Text: "kill", RequestID: id, Wait: api.WaitAccepted}, nil)
+	prompt := func(c *client.Client, args api.PromptArgs) *api.PromptResult {
+		t.Helper()
+		result, err := c.Prompt(t.Context(), args, nil)
+		require.NoError(t, err)
+		return result
+	}
+	other := api.PromptArgs{Address: api.Address{TargetKey: "other"}, Text: "repeat", RequestID: "r2"}
+	begun := other
+	begun.Wait = api.WaitAccepted
+	prompt(first.client, begun)
+	first.await(saysToolBegan)
+	prompt(first.client, api.PromptArgs{Address: atK, Text: "kill", RequestID: id, Wait: api.WaitAccepted})
+	require.NoError(t, os.WriteFile(mayKill(file), nil, 0o600))
 	require.Error(t, first.run.Wait())
-	for range 3 {
+
+	require.NoError(t, os.Remove(mayKill(file)))
+	second := startChild(t, file)
+	gone := prompt(second.client, other)
+	require.True(t, gone.Duplicate, "the turn that was cut goes on")
+	require.Equal(t, "done", sessions.TextOf(gone.Message.Content))
+	fresh := api.PromptArgs{Address: other.Address, Text: "and now?"}
+	require.Equal(t, "fine", sessions.TextOf(prompt(second.client, fresh).Message.Content))
+	killer, err := second.client.Turn(t.Context(), api.TurnArgs{Address: atK, RequestID: id})
+	require.NoError(t, err)
+	require.Equal(t, sessions.TurnIsRunning, killer.Turn.Status, "all that was beside the turn that kills")
+	require.NoError(t, os.WriteFile(mayKill(file), nil, 0o600))
+	require.Error(t, second.run.Wait())
+	for range 2 {
 		require.Error(t, childCommand(t, file).Run(), "the turn is taken up, and kills")
 	}
 

@@ -135,9 +135,9 @@ func TestCase37EventsComeBeforeTheirReply(t *testing.T) {
 // Attaching in the middle of a turn, as a snapshot and then what comes: nothing
 // is missing, nothing is there twice, at whatever moment.
 func TestCase36AttachInMidTurn(t *testing.T) {
-	const readers, steps = 200, 10
+	const readers, steps = 1000, 10
 	gate := make(chan struct{})
-	step := manyDeltas(30)
+	step := manyDeltas(8)
 	step.Gate, step.Calls = gate, calls("/builtin/time").Calls
 	last := step
 	last.Calls = nil
