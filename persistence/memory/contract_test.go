@@ -36,6 +36,10 @@ func TestContract(t *testing.T) {
 			t.Helper()
 			return s.(*memory.Store).CountUsage(life)
 		},
+		Hold: func(t *testing.T, s sessions.Store) (waiting func() int, release func()) {
+			t.Helper()
+			return s.(*memory.Store).Hold()
+		},
 	}.Run(t)
 }
 

@@ -7,9 +7,10 @@
 // at once. Lists and walks of trees look at every session, so that it is for
 // thousands of them and not for millions. It cannot be compacted.
 //
-// Concurrency: one mutex guards everything, and every method is one critical
-// section, which makes it atomic. A write looks at all it needs before it changes
-// anything. Every exported method may be called from any goroutine.
+// Concurrency: one lock guards everything, and is given in the order in which it
+// was asked for. Every method is one critical section, which makes it atomic. A
+// write looks at all it needs before it changes anything. Every exported method
+// may be called from any goroutine.
 //
 // Where to look: store.go and record.go are what is kept; claim.go and
 // tombstone.go what is remembered of requests. Each command of the port has a

@@ -18,8 +18,8 @@ var tables = map[string]string{
 // collection. It finds them by looking at the types, so that one which is added
 // later is there too.
 func (s *Store) Rows() map[string][]string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.door.lock()
+	defer s.door.unlock()
 	all := map[string][]string{}
 	collect(all, "", reflect.ValueOf(s).Elem())
 	delete(all, "lives")
@@ -96,17 +96,29 @@ func text(v reflect.Value) string {
 
 // InsertUsage stores usage that no turn has reported.
 func (s *Store) InsertUsage(life sessions.Incarnation) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.door.lock()
+	defer s.door.unlock()
 	s.lives[life].usage[usageKey{day: 1, model: "inserted"}] = sessions.Usage{Calls: 1}
 }
 
 // CountUsage counts the usage records of a life.
 func (s *Store) CountUsage(life sessions.Incarnation) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.door.lock()
+	defer s.door.unlock()
 	if r := s.lives[life]; r != nil {
 		return len(r.usage)
 	}
 	return 0
+}
+
+// Hold keeps the store from doing anything until release is called. waiting says
+// how many calls wait for that.
+func (s *Store) Hold() (waiting func() int, release func()) {
+	s.door.lock()
+	waiting = func() int {
+		s.door.mu.Lock()
+		defer s.door.mu.Unlock()
+		return len(s.door.queue)
+	}
+	return waiting, s.door.unlock
 }

@@ -14,14 +14,17 @@ func (s *Store) Frames(ctx context.Context, life sessions.Incarnation, q session
 		if !ok {
 			return page, nil
 		}
-		var found []sessions.Frame
-		for seq := max(from, r.firstFrame); seq <= to; seq++ {
-			if f := r.frames[seq-r.firstFrame]; q.TurnID == "" || q.TurnID == f.TurnID {
-				found = append(found, f)
+		page.HasMore = span(max(from, r.firstFrame), to, q.Descending, func(seq int64) bool {
+			f := r.frames[seq-r.firstFrame]
+			if q.TurnID != "" && q.TurnID != f.TurnID {
+				return true
 			}
-		}
-		found, page.HasMore = cut(found, q.Descending, q.Limit)
-		page.Frames = copyAll(found, copyFrame)
+			if q.Limit > 0 && len(page.Frames) == q.Limit {
+				return false
+			}
+			page.Frames = append(page.Frames, copyFrame(f))
+			return true
+		})
 		// What is lacking comes first, unless the page is read backwards.
 		if lost := min(to, r.firstFrame-1); from <= lost && (!q.Descending || !page.HasMore) {
 			page.Missing = []sessions.Gap{{From: from, To: lost}}

@@ -61,8 +61,8 @@ func (s *Store) Compact(ctx context.Context, _ bool) (sessions.Compaction, error
 
 // Close ends the use of the store, and of what is in it.
 func (s *Store) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.door.lock()
+	defer s.door.unlock()
 	s.closed = true
 	return nil
 }

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"slices"
 
 	"agenthost/sessions"
 )
@@ -49,24 +48,33 @@ func (s *Store) Session(ctx context.Context, owner sessions.Owner, at sessions.A
 // Messages returns a range of a life's messages; see the port.
 func (s *Store) Messages(ctx context.Context, life sessions.Incarnation, q sessions.MessageQuery) (sessions.MessagePage, error) {
 	return ofLife(ctx, s, life, func(r *record) (sessions.MessagePage, error) {
-		last := r.session.MessageCount
-		from, to := min(max(q.AfterSeq, 0), last), last
+		to := r.session.MessageCount
 		if q.BeforeSeq > 0 {
 			to = min(to, q.BeforeSeq-1)
 		}
-		found, more := cut(slices.Clone(r.messages[from:max(from, to)]), q.Descending, q.Limit)
-		return sessions.MessagePage{Messages: copyAll(found, copyMessage), HasMore: more}, nil
+		var page sessions.MessagePage
+		page.HasMore = span(max(q.AfterSeq, 0)+1, to, q.Descending, func(seq int64) bool {
+			if q.Limit > 0 && len(page.Messages) == q.Limit {
+				return false
+			}
+			page.Messages = append(page.Messages, copyMessage(r.messages[seq-1]))
+			return true
+		})
+		return page, nil
 	})
 }
 
-// cut puts what was found in the order that is asked for, and keeps so many of
-// it; all with a limit of 0.
-func cut[T any](found []T, descending bool, limit int) ([]T, bool) {
-	if descending {
-		slices.Reverse(found)
+// span calls take with each seq of a range, in the order that is asked for, until
+// it returns false. It reports whether it did.
+func span(from, to int64, descending bool, take func(seq int64) bool) bool {
+	for i := range max(to-from+1, 0) {
+		seq := from + i
+		if descending {
+			seq = to - i
+		}
+		if !take(seq) {
+			return true
+		}
 	}
-	if limit > 0 && len(found) > limit {
-		return found[:limit], true
-	}
-	return found, false
+	return false
 }

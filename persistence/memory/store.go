@@ -3,16 +3,15 @@ package memory
 import (
 	"context"
 	"crypto/rand"
-	"sync"
 
 	"agenthost/sessions"
 )
 
 // Store is an in-memory sessions.Store. New makes one.
 type Store struct {
-	keep int64      // how many frames a session keeps; negative for all
-	key  [32]byte   // of the hashes in tombstones
-	mu   sync.Mutex // guards all below
+	keep int64     // how many frames a session keeps; negative for all
+	key  [32]byte  // of the hashes in tombstones
+	door turnstile // guards all below
 
 	closed   bool
 	lastLife sessions.Incarnation
@@ -99,8 +98,8 @@ func read[R any](ctx context.Context, s *Store, f func() (R, error)) (R, error) 
 }
 
 func alone[R any](s *Store, f func() (R, error)) (R, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.door.lock()
+	defer s.door.unlock()
 	if s.closed {
 		var none R
 		return none, errClosed
