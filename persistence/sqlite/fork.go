@@ -154,10 +154,8 @@ func (p *forking) write(t *tx, origin *sessionRow, copied transcript, state []st
 		origin.ID, copied.preview, len(copied.messages), life); err != nil {
 		return nil, err
 	}
-	for i, m := range copied.messages {
-		if err := insertMessage(t, life, int64(i+1), m.created, m.body); err != nil {
-			return nil, err
-		}
+	if err := copied.insert(t, life); err != nil {
+		return nil, err
 	}
 	if err := saveState(t, life, state, p.c.Now); err != nil {
 		return nil, err

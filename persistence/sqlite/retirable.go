@@ -9,8 +9,9 @@ import (
 	"agenthost/sessions"
 )
 
-// quietSince is when a session was last active, as retention counts it.
-const quietSince = "max(last_active_ms, closed_ms)"
+// quietSince is when a session was last active, as retention counts it. It is not
+// before last_active_ms but when the clock was set back.
+const quietSince = "CASE WHEN closed_ms > 0 THEN closed_ms ELSE last_active_ms END"
 
 // retirable finds roots by the index of a list: those of each owner that were
 // last active before a bound. With ?beyond the bound is also the activity of

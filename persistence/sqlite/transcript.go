@@ -68,3 +68,12 @@ func (c *transcript) close(now sessions.Time) error {
 	}
 	return nil
 }
+
+// insert stores the messages as those of a life that has none.
+func (c *transcript) insert(t *tx, life sessions.Incarnation) error {
+	rows := make([][]any, len(c.messages))
+	for i, m := range c.messages {
+		rows[i] = []any{life, i + 1, m.created, m.body.json, m.body.crc}
+	}
+	return t.insertAll("INSERT INTO session_messages (sid, seq, created_ms, body, crc) VALUES ", rows, "")
+}
