@@ -18,7 +18,7 @@ func (a *app) sessionsCommand() *cobra.Command {
 	command.AddCommand(
 		a.listCommand(), a.showCommand(), a.messagesCommand(), a.framesCommand(),
 		a.createCommand(), a.deleteCommand(), a.clearCommand(), a.seedCommand(),
-		a.forkCommand(), a.childrenCommand(),
+		a.closeCommand(), a.detachCommand(), a.forkCommand(), a.childrenCommand(),
 	)
 	return command
 }
