@@ -35,17 +35,37 @@ func testTree(t *testing.T, f Factory) {
 		w := newWorld(t, f)
 		w.root("a")
 		w.child("a", "b")
-		for _, id := range []sessions.SessionID{"a", "b", "c"} {
+		var theirs sessions.Session
+		for _, id := range []sessions.SessionID{"c", "a", "b"} {
 			c := sessions.CreateSession{Owner: "other", At: byID(id)}
-			if id != "a" {
+			if id == "b" {
 				c.ParentID, c.ParentLocation = "a", sessions.Local
 			}
-			w.create(c)
+			theirs = w.create(c)
 		}
+		w.refer(theirs, "a", sessions.Local)
+		w.refer(theirs, "b", sessions.Remote)
 		require.ElementsMatch(t, []sessions.SessionID{"a", "b"}, w.cascade(byID("a")))
 		page, err := w.store.Sessions(t.Context(), sessions.SessionQuery{Owner: "other"})
 		require.NoError(t, err)
 		require.Len(t, page.Sessions, 3)
+		require.Len(t, w.refs(theirs.Fence.Incarnation), 2)
+	})
+	f.run(t, "a remote ref shields no longer than its holder lives", func(t *testing.T) {
+		w := newWorld(t, f)
+		w.root("root")
+		w.child("root", "child")
+		holder := w.root("holder")
+		w.refer(holder, "child", sessions.Remote)
+		var gone []sessions.DeletedSession
+		var inner error
+		_, err := w.store.DeleteSession(t.Context(), sessions.DeleteSession{Owner: owner, At: addressOf(holder), TombstoneMs: day, Now: w.now},
+			func([]sessions.DeletedSession) { // its rows are there yet
+				_, gone, inner = w.tryDelete(sessions.DeleteSession{At: byID("root")})
+			})
+		require.NoError(t, err)
+		require.NoError(t, inner)
+		require.Len(t, gone, 2)
 	})
 	f.run(t, "nothing below a session outlives it in any way", func(t *testing.T) { treeIsOver(t, f) })
 	f.run(t, "a busy one anywhere refuses, and not a byte changes", func(t *testing.T) { treeRefuses(t, f) })
