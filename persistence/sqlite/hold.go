@@ -36,6 +36,6 @@ func (h *Stop) Reached() { <-h.reached }
 func (h *Stop) Go() {
 	h.once.Do(func() {
 		close(h.gate)
-		<-h.job.done
+		_ = <-h.job.done // a stop has nothing to tell
 	})
 }
