@@ -40,6 +40,7 @@ type agent struct {
 	going   int                // runs whose goroutines are not gone yet
 	history []sessions.Message // as of the last turn; shared, never changed
 	last    sessions.TurnID    // the last turn that ended here
+	beside  beside             // work of tools that may outlive their turns
 
 	ending   *sessions.Error // set once the agent closes or leaves: what callers are told
 	draining bool
@@ -250,7 +251,9 @@ func (a *agent) handleTick(msg *ticked) {
 	a.timer = nil
 	switch msg.what {
 	case idleTimer:
-		a.proposeIdle()
+		if !a.beside.going() {
+			a.proposeIdle()
+		}
 		// settle starts the next period, in case the root has sent something.
 	case graceTimer:
 		a.cutForStop()
@@ -263,6 +266,7 @@ func (a *agent) handleClose(ctx actor.Context, msg *closeAgent) {
 	switch {
 	case mine && a.run != nil && a.run.isEnded() && !a.run.stalled:
 		a.ending = msg.err // the turn was over before; its callers hear of its end
+		a.beside.stop(msg.err)
 	case mine:
 		a.abandonRun(msg.err)
 	}
@@ -280,6 +284,7 @@ func (a *agent) life() sessions.Incarnation {
 // finishAll answers everyone who waits, and whoever comes later, with err.
 func (a *agent) finishAll(err *sessions.Error) {
 	a.ending = err
+	a.beside.stop(err)
 	a.refuseWaiting(err)
 }
 
@@ -332,7 +337,7 @@ func (a *agent) abandonRun(err *sessions.Error) {
 		a.finishAll(err)
 		return
 	}
-	a.run.abandon()
+	a.run.abandon(err)
 	a.deps.admission.free()
 	a.finishAll(err)
 	a.run = nil

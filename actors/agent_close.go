@@ -32,6 +32,7 @@ func (a *agent) handleClosed(msg *closedSession) {
 	}
 	s := msg.done.Session
 	a.fence = s.Fence
+	a.beside.stop(errClosed())
 	if len(msg.done.Frames) > 0 { // it was not closed before
 		a.deps.feed.Publish(s.Fence.Incarnation, msg.done.Frames...)
 		a.deps.feed.End(s.Fence.Incarnation, feed.Closed)

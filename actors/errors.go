@@ -44,6 +44,10 @@ func errCancelled(id sessions.TurnID) *sessions.Error {
 	return sessions.Errorf(sessions.CodeCancelled, "The turn was cancelled.").With("turnId", id)
 }
 
+func errClosed() *sessions.Error {
+	return sessions.Errorf(sessions.CodeSessionClosed, "The session was closed.")
+}
+
 func errRestarted() *sessions.Error {
 	return sessions.Errorf(sessions.CodeHostRestarted,
 		"The host stopped in the middle of a step that must not be repeated; prompt again or retry to go on.")

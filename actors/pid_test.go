@@ -2,6 +2,7 @@ package actors_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"agenthost/oracle/scripted"
 	"agenthost/sessions"
 	"agenthost/tools"
+	"agenthost/tools/subagent"
 )
 
 // station is an actor that is a tool: what it does with a call stands in the
@@ -145,6 +147,11 @@ func TestMountedActorThatTakesTooLong(t *testing.T) {
 	require.Equal(t, sessions.CodeToolInvokeFailed, requireResultOfEach(t, w, at, 1)[0].Error.Code)
 }
 
+// mounted is what a test has mounted, in the order of the paths.
+func mounted(w *actortest.World) []*tools.Mounted {
+	return slices.DeleteFunc(w.System.Tools(), func(m *tools.Mounted) bool { return tools.Within(m.Path, subagent.Root) })
+}
+
 // A call under way goes on when its tool is unmounted; the next finds nothing.
 func TestUnmountInMidCall(t *testing.T) {
 	s := newStation()
@@ -154,7 +161,7 @@ func TestUnmountInMidCall(t *testing.T) {
 	got := <-s.calls
 	require.True(t, w.System.Unmount("/t/station"))
 	require.False(t, w.System.Unmount("/t/station"))
-	require.Empty(t, w.System.Tools())
+	require.Empty(t, mounted(w))
 	w.System.ActorSystem().Root.Send(got.from, &actors.ToolResult{CallID: string(got.call.CallID), Output: json.RawMessage(`"late"`)})
 	require.Equal(t, "done", call.Completed())
 	results := lastResults(w.History(at)[:3])
@@ -171,10 +178,10 @@ func TestAPathIsMountedOnceAtATime(t *testing.T) {
 	at := actortest.Key("a")
 	require.Equal(t, "done", w.Say(at, "work"))
 	require.JSONEq(t, `"new"`, string(requireResultOfEach(t, w, at, 1)[0].Content[0].Value))
-	_, err := w.System.Tools()[0].Tool.Invoke(t.Context(), tools.Call{})
+	_, err := mounted(w)[0].Tool.Invoke(t.Context(), tools.Call{})
 	require.NoError(t, err)
 	require.NoError(t, w.System.MountPID("/t/again", tools.Spec{}, pid))
-	again, _ := w.System.Tools()[0], w.System.Tools()[1]
+	again := mounted(w)[0]
 	require.Equal(t, "/t/again", again.Path)
 	_, err = again.Tool.Invoke(t.Context(), tools.Call{Path: "/t/again"})
 	require.Equal(t, sessions.CodeToolInvokeFailed, sessions.CodeOf(err), "an actor is reached by messages")

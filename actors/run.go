@@ -28,8 +28,9 @@ type run struct {
 	fingerprint *[32]byte     // of the request; nil for a turn taken up after a restart
 
 	ctx    context.Context // of model and tool calls; ends with the turn
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 	over   chan struct{} // closed when the run is abandoned
+	beside *beside       // of the agent
 	calls  sync.WaitGroup
 	timer  *time.Timer
 
@@ -47,15 +48,16 @@ type run struct {
 	attempt    int   // the number of the next model call among its repetitions
 	usage      sessions.Usage
 	step       step
+	children   map[sessions.SessionID]sessions.RefStatus // as frames have shown them
 }
 
 // newRun prepares the run of a turn of a's session.
 func newRun(a *agent, turn sessions.Turn, fence sessions.Fence) *run {
 	r := &run{
 		deps: a.deps, agent: a.self, ident: a.ident, profile: a.profile, scope: a.scope,
-		turn: turn, fence: fence, attempt: 1, over: make(chan struct{}),
+		turn: turn, fence: fence, attempt: 1, over: make(chan struct{}), beside: &a.beside,
 	}
-	r.ctx, r.cancel = context.WithCancel(a.deps.lifetime)
+	r.ctx, r.cancel = context.WithCancelCause(a.deps.lifetime)
 	return r
 }
 
@@ -106,7 +108,7 @@ func (r *run) leaveLoop() {
 	if r.timer != nil {
 		r.timer.Stop()
 	}
-	r.cancel()
+	r.cancel(nil)
 	r.calls.Wait()
 	r.deps.send(r.agent, &runGone{r})
 }
@@ -258,13 +260,13 @@ func (r *run) lastResults() int {
 
 // abandon ends the run without storing anything more: its session is deleted,
 // or the host stops and the next start takes the turn up from its last
-// committed step.
-func (r *run) abandon() {
+// committed step. why is what models and tools find as the cause.
+func (r *run) abandon(why *sessions.Error) {
 	r.mu.Lock()
 	was := r.abandoned
 	r.ended, r.abandoned = true, true
 	r.mu.Unlock()
-	r.cancel()
+	r.cancel(why)
 	if !was {
 		close(r.over)
 	}

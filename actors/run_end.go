@@ -24,6 +24,18 @@ var cutDetached = cutting{
 	err: sessions.Errorf(sessions.CodeCancelled, "The session was detached from the turn."),
 }
 
+// cause is what models and tools find as the cause of their end.
+func (c cutting) cause(id sessions.TurnID) error {
+	switch {
+	case c.err != nil:
+		return c.err
+	case c.status == sessions.TurnIsCancelled:
+		return errCancelled(id)
+	default:
+		return nil
+	}
+}
+
 func cutFailed(err *sessions.Error) cutting {
 	return cutting{status: sessions.TurnIsFailed, err: err, notRun: "the turn failed"}
 }
@@ -34,7 +46,7 @@ func (r *run) lose() {
 	was := r.ended
 	r.ended = true
 	r.mu.Unlock()
-	r.cancel()
+	r.cancel(errDeleted())
 	if was {
 		return
 	}
@@ -55,7 +67,11 @@ func (r *run) cut(life context.Context, how cutting) {
 	r.ended = true
 	c := r.endCommit(how)
 	r.mu.Unlock()
-	r.cancel()
+	why := how.cause(r.turn.TurnID)
+	r.cancel(why)
+	if how.status == sessions.TurnIsCancelled || how.detached {
+		r.beside.stop(why)
+	}
 	r.storeEnd(life, c, how)
 }
 

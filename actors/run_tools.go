@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -112,13 +113,13 @@ func (r *run) invokeAll(life context.Context, planned []plannedCall) {
 // invoke runs one call. done is called once its result is known; the function
 // itself returns when the tool has ended, or has been waited for long enough.
 func (r *run) invoke(life context.Context, i int, p plannedCall, done func()) {
-	ctx, cancel := context.WithTimeout(r.ctx, r.profile.ToolTimeout)
+	ctx, cancel := r.callContext(p.tool)
 	defer cancel()
 	began := r.deps.now()
 	reply := make(chan toolReply, 1)
 	r.deps.send(r.deps.toolTree, &callTool{ctx: ctx, mounted: p.tool, reply: reply, call: tools.Call{
 		Owner: r.ident.owner, SessionID: r.ident.id, TurnID: r.turn.TurnID,
-		CallID: p.call.ID, Path: p.call.Path, Args: p.call.Args,
+		CallID: p.call.ID, Path: p.call.Path, Args: p.call.Args, Turn: runTurn{r},
 	}})
 	var got toolReply
 	ended := false
@@ -138,6 +139,14 @@ func (r *run) invoke(life context.Context, i int, p plannedCall, done func()) {
 	case <-time.After(lingering):
 		r.deps.log.Warn("tool ignores the end of its call", "path", p.call.Path, "turn", r.turn.TurnID)
 	}
+}
+
+// callContext is the context of one call of a tool.
+func (r *run) callContext(m *tools.Mounted) (context.Context, context.CancelFunc) {
+	if m.Spec.TurnBound {
+		return context.WithCancel(r.ctx)
+	}
+	return context.WithTimeout(r.ctx, r.profile.ToolTimeout)
 }
 
 // keep records a result, unless the turn has ended, and makes it durable as a
@@ -179,11 +188,14 @@ func (r *run) resultOf(p plannedCall, got toolReply, took time.Duration) *callRe
 	return res
 }
 
-// toolFault keeps an error with the tool's code as it is, and hides the text of
-// any other.
+// toolFault keeps an error with a code that tools may give as it is, and hides
+// the text of any other.
 func toolFault(path string, err error) *sessions.Error {
-	if e, ok := errors.AsType[*sessions.Error](err); ok && e.Code == sessions.CodeToolInvokeFailed {
+	if e, ok := errors.AsType[*sessions.Error](err); ok && slices.Contains(toolCodes, e.Code) {
 		return e
 	}
 	return errTool(path, "The tool at %s failed.", path)
 }
+
+// toolCodes are the codes that a tool may give its call.
+var toolCodes = []sessions.Code{sessions.CodeToolInvokeFailed, sessions.CodeStoreUnavailable, sessions.CodeSubagentLost}

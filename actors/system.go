@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"agenthost/actors/feed"
 	"agenthost/sessions"
 	"agenthost/tools"
+	"agenthost/tools/subagent"
 )
 
 // Config is what a System may be told besides what it needs. Zero values are
@@ -38,7 +41,9 @@ type System struct {
 	stopped chan struct{}
 }
 
-// New starts the actor tree. The store stays the caller's to close, after Stop.
+// New starts the actor tree, and mounts each profile as a sub-agent below
+// subagent.Root unless something is there. The store stays the caller's to close,
+// after Stop.
 // An error is INVALID_REQUEST about a profile.
 func New(store sessions.Store, profiles map[string]Profile, c Config) (*System, error) {
 	d, err := newDeps(store, profiles, c)
@@ -92,6 +97,9 @@ func newDeps(store sessions.Store, profiles map[string]Profile, c Config) (*deps
 			return nil, err
 		}
 		d.profiles[name] = p.withDefaults(d.idleTTL)
+	}
+	if err := subagent.Mount(d.tree, slices.Sorted(maps.Keys(profiles))...); err != nil {
+		d.log.Warn("a profile is no sub-agent; give it a name that can be part of a tool's path", "error", err)
 	}
 	d.recovery, d.clean = make(chan struct{}, recoveries), store.ClosedCleanly()
 	d.admission = &admission{limit: int64(d.limits.BusyTurns)}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -97,7 +98,7 @@ func understood(err error) error {
 	if told, ok := errors.AsType[*tools.Failure](err); ok {
 		return &tools.Failure{Message: told.Message}
 	}
-	if e, ok := errors.AsType[*sessions.Error](err); ok && e.Code == sessions.CodeToolInvokeFailed {
+	if e, ok := errors.AsType[*sessions.Error](err); ok && slices.Contains(toolCodes, e.Code) {
 		if _, unfit := json.Marshal(e.Details); unfit == nil {
 			return e
 		}

@@ -2,9 +2,7 @@ package host
 
 import (
 	"context"
-	"errors"
 
-	"agenthost/actors/feed"
 	"agenthost/host/api"
 	"agenthost/sessions"
 )
@@ -24,7 +22,7 @@ func (a *Access) Turn(ctx context.Context, args *api.TurnArgs) (*api.TurnResult,
 		return nil, err
 	}
 	if waits := args.Wait == api.WaitDone || args.Wait == api.WaitPending; waits && !turn.Status.Terminal() {
-		if turn, err = a.awaitTurn(ctx, s, turn); err != nil {
+		if turn, err = a.host.system.AwaitTurn(ctx, s, turn.TurnID); err != nil {
 			return nil, err
 		}
 	}
@@ -44,36 +42,4 @@ func (a *Access) turn(ctx context.Context, s sessions.Session, args *api.TurnArg
 		return a.host.store.Turn(ctx, s.Fence.Incarnation, args.TurnID)
 	}
 	return a.host.store.TurnByRequest(ctx, s.Fence.Incarnation, args.RequestID)
-}
-
-// awaitTurn follows the session from what was read of it until the turn's
-// terminal frame, then reads the turn again.
-func (a *Access) awaitTurn(ctx context.Context, s sessions.Session, turn sessions.Turn) (sessions.Turn, error) {
-	life := s.Fence.Incarnation
-	sub := a.host.system.Feed().NewStream() // which never ends as slow
-	defer sub.Close()
-	a.host.system.Feed().Attach(sub, s.Owner, life, s.LastFrame, true)
-	for {
-		frame, err := sub.Next(ctx)
-		if err != nil {
-			return turn, endedWait(err)
-		}
-		if frame.TurnID == turn.TurnID && frame.Type().Terminal() {
-			return a.host.store.Turn(ctx, life, turn.TurnID)
-		}
-	}
-}
-
-// endedWait is the answer to a wait whose subscription has ended before the turn:
-// the host stops, or the session was deleted.
-func endedWait(err error) error {
-	end, ended := errors.AsType[*feed.EndError](err)
-	switch {
-	case !ended:
-		return err
-	case end.Reason == feed.Stopping:
-		return sessions.Errorf(sessions.CodeHostStopping, "The host is shutting down; ask again after its restart.")
-	default:
-		return sessions.Errorf(sessions.CodeSessionDeleted, "The session was deleted while its turn was waited for.")
-	}
 }

@@ -21,6 +21,7 @@ type Limits struct {
 	StateBytes        int64 // stateBytes: one named value of a session's state
 	ParallelToolCalls int   // parallelToolCalls: tools of one step running at a time
 	FramesPerSession  int64 // framesPerSession: frames that a session keeps; older ones are cut
+	SubagentDepth     int   // subagentDepth: levels of local sub-agents below a root
 }
 
 // DefaultLimits returns the limits of a host that configures none.
@@ -42,6 +43,7 @@ func DefaultLimits() Limits {
 		StateBytes:        1 << 20,
 		ParallelToolCalls: 32,
 		FramesPerSession:  100_000,
+		SubagentDepth:     8,
 	}
 }
 
@@ -65,5 +67,6 @@ func (l Limits) OrDefaults() Limits {
 		StateBytes:        cmp.Or(l.StateBytes, d.StateBytes),
 		ParallelToolCalls: cmp.Or(l.ParallelToolCalls, d.ParallelToolCalls),
 		FramesPerSession:  cmp.Or(l.FramesPerSession, d.FramesPerSession),
+		SubagentDepth:     cmp.Or(l.SubagentDepth, d.SubagentDepth),
 	}
 }

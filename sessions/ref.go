@@ -22,6 +22,7 @@ type RefStatus string
 
 // The states of remote children, and that of a local ref without a session.
 const (
+	RefCreated RefStatus = "created" // recorded; it may not be made yet
 	RefRunning RefStatus = "running"
 	RefIdle    RefStatus = "idle"
 	RefFailed  RefStatus = "failed"

@@ -60,7 +60,8 @@ type SessionWriter interface {
 	//
 	// With a parent, the parent's ref is stored in the same transaction, and a
 	// ref that the parent has for the same Call decides: its session is the one
-	// returned. SESSION_NOT_FOUND when the parent, or that session, is no more.
+	// returned. SESSION_NOT_FOUND when the parent, or that session, is no more, and
+	// ErrFenced when the parent has another life than the Call.
 	CreateSession(ctx context.Context, c CreateSession) (CreatedSession, error)
 
 	// SetState stores or removes one named value of a session, whatever the

@@ -13,9 +13,12 @@ type Tool interface {
 	Spec() Spec
 	// Invoke runs one call whose arguments satisfy the schema, and returns its
 	// output, a JSON value. An error's text is logged and never shown; to tell
-	// the model something, return a *Failure. Invoke must return soon after ctx
-	// ends. It may be called from many goroutines at once, and may panic: the
-	// call then fails, nothing else.
+	// the model something, return a *Failure, or a *sessions.Error of
+	// TOOL_INVOKE_FAILED, STORE_UNAVAILABLE or SUBAGENT_LOST, whose code the call
+	// then gets. Invoke must return soon after ctx ends; context.Cause then says
+	// why the turn ended, HOST_STOPPING if it goes on at the host's next start. It
+	// may be called from many goroutines at once, and may panic: the call then
+	// fails, nothing else.
 	Invoke(ctx context.Context, call Call) (json.RawMessage, error)
 }
 
@@ -27,6 +30,9 @@ type Spec struct {
 	// Repeatable says that running a call a second time does no harm, as may
 	// happen after a crash.
 	Repeatable bool
+	// TurnBound says that a call may take as long as its turn. The time that a
+	// profile gives to calls does not bound it.
+	TurnBound bool
 }
 
 // Call is one call as a tool sees it.
@@ -37,6 +43,26 @@ type Call struct {
 	CallID    sessions.CallID
 	Path      string
 	Args      json.RawMessage // a JSON object
+	Turn      Turn            // what the call belongs to; nil in a call made by hand
+}
+
+// Turn is the turn that a call belongs to, as a tool may use it. It is safe for
+// concurrent use. A host may offer more: a tool that needs it declares an
+// interface, and asks whether the Turn has it.
+type Turn interface {
+	// Life is the life of the turn's session.
+	Life() sessions.Incarnation
+	// Refs keeps the records of the session's sub-sessions.
+	Refs() sessions.RefStore
+	// ChildChanged shows that a sub-session was started or is in another state. It
+	// returns once that is stored, or with an error when the turn has ended. A
+	// repetition of what it was told last of the sub-session is stored once.
+	ChildChanged(c sessions.ChildChanged) error
+	// Beside runs f in a goroutine beside the session's turns, so that it may
+	// outlive this one, and keeps the session in memory meanwhile. The context of f
+	// ends, with its cause, when a turn of the session is cancelled, when the
+	// session is closed or deleted, and when the host stops.
+	Beside(f func(ctx context.Context))
 }
 
 // Failure is an error whose text the tool's author has written for the model.

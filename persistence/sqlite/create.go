@@ -99,10 +99,15 @@ var (
 
 func parentOf(t *tx, c sessions.CreateSession) (*sessionRow, error) {
 	parent, err := findSession(always, t, c.Owner, sessions.Address{ID: c.ParentID})
-	if err == nil && parent == nil {
-		err = errNoParent
+	switch {
+	case err != nil:
+		return nil, err
+	case parent == nil:
+		return nil, errNoParent
+	case c.Call.Life != 0 && c.Call.Life != parent.Fence.Incarnation:
+		return nil, sessions.ErrFenced
 	}
-	return parent, err
+	return parent, nil
 }
 
 func profileOf(c sessions.CreateSession) string {

@@ -1,0 +1,95 @@
+package subagent
+
+import (
+	"context"
+
+	"agenthost/sessions"
+)
+
+// shown is a companion as models see it.
+type shown struct {
+	Name      string             `json:"name"`
+	SessionID sessions.SessionID `json:"sessionId"`
+	Status    sessions.RefStatus `json:"status"`
+}
+
+func show(r sessions.Ref, status sessions.RefStatus) shown {
+	return shown{r.Name, r.SessionID, status}
+}
+
+// list returns the companions of the tool's profile.
+func (e *errand) list(refs []sessions.Ref) []shown {
+	companions := []shown{}
+	for _, r := range refs {
+		if e.isCompanion(r) {
+			companions = append(companions, show(r, r.Status))
+		}
+	}
+	return companions
+}
+
+// spawn makes sure that there is a companion, lets it begin with the prompt if
+// there is one, and does not wait for it.
+func (e *errand) spawn(ctx context.Context, known *sessions.Ref) (any, error) {
+	if e.args.Prompt == "" {
+		child, err := e.make(ctx, known)
+		if err != nil {
+			return nil, e.told(err)
+		}
+		return show(child, child.Status), nil
+	}
+	child, work, err := e.begin(ctx, known)
+	if ctx.Err() != nil {
+		if cutOff(ctx) && child.SessionID != "" {
+			e.cancel(ctx, child, requestOf(e.call))
+		}
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, e.told(err)
+	}
+	if work.Turn.Status.Terminal() {
+		return show(child, statusAfter(work, nil)), nil
+	}
+	if err := e.show(child, sessions.RefRunning); err != nil {
+		return nil, err
+	}
+	e.call.Turn.Beside(func(ctx context.Context) { e.watch(ctx, child, work) })
+	return show(child, sessions.RefRunning), nil
+}
+
+// watch waits, beside the turn that spawned it, for what a companion does.
+func (e *errand) watch(ctx context.Context, child sessions.Ref, work Work) {
+	if _, err := e.await(ctx, child, work); err != nil && ctx.Err() != nil && cutOff(ctx) {
+		e.cancel(ctx, child, work.Turn.RequestID)
+	}
+}
+
+// wait waits for the turn that a companion is at, or takes the one it ended last.
+func (e *errand) wait(ctx context.Context, child sessions.Ref) (any, error) {
+	work, some, err := e.place.Latest(ctx, child)
+	if err == nil && !some {
+		return nil, failure("The companion %q was not asked for anything yet; send it a message.", child.Name)
+	}
+	if err == nil {
+		work, err = e.await(ctx, child, work)
+	}
+	if ctx.Err() != nil {
+		if cutOff(ctx) && !timedOut(ctx) {
+			e.cancel(ctx, child, work.Turn.RequestID)
+		}
+		return nil, ctx.Err()
+	}
+	return e.answer(child, work, err)
+}
+
+// terminate closes a companion.
+func (e *errand) terminate(ctx context.Context, child sessions.Ref) (any, error) {
+	if err := e.place.Close(ctx, child); err != nil {
+		return nil, e.told(err)
+	}
+	if err := e.show(child, sessions.RefClosed); err != nil {
+		return nil, err
+	}
+	return show(child, sessions.RefClosed), nil
+}
