@@ -17,9 +17,10 @@
 // recent.go what it has just written; reader.go are the readers. Each command of
 // the port has a file, create.go to clear.go, with accept.go and commit.go for
 // turns, and claim.go and tombstone.go for what is remembered of requests.
-// Questions are in read.go, list.go and turns.go. How rows are written and read
-// is in codec.go and the files that end in row.go. What goes away goes by
-// remove.go and sweep.go, and its last bytes by compact.go. frames.go reads frames wherever framekeeper.go says
+// What a fork copies is in transcript.go. Questions are in read.go, list.go,
+// turns.go and retirable.go. How rows are written and read is in codec.go and the
+// files that end in row.go. What goes away goes by remove.go and sweep.go, and its
+// last bytes by compact.go. frames.go reads frames wherever framekeeper.go says
 // that they are kept: in the table by tableframes.go; in files by fileframes.go,
 // with filebatch.go for writing, fileread.go and fileremove.go, on files of the
 // form of framefile.go and frameline.go.
