@@ -29,7 +29,7 @@ func (a *agent) handlePrompt(ctx actor.Context, p *Prompt) {
 	cmd := sessions.AcceptTurn{
 		Owner: a.ident.owner, At: a.address(), Request: p.Request,
 		TurnID: sessions.TurnID(newID()), NewID: sessions.SessionID(newID()),
-		Content: p.Content, Retry: p.Retry, Limits: limits, Fence: a.activation(), Refusal: refusal,
+		Content: p.Content, Retry: p.Retry, Limits: limits, Inference: a.profile.inference(p.Inference), Fence: a.activation(), Refusal: refusal,
 		Generation: a.ident.gen, Now: a.deps.nowMs(),
 	}
 	cmd.Request.TTLMs = a.deps.dedupTTL.Milliseconds()

@@ -32,6 +32,9 @@ type (
 		// MaxIterations and PromptTimeoutMs lower the profile's limits; 0 keeps them.
 		MaxIterations   int
 		PromptTimeoutMs int64
+		// Inference is what the prompt asks of models over what the profile asks.
+		// With Retry the turn that is taken up has asked already.
+		Inference sessions.Inference
 		// Stream, if not nil, is attached to the session at the prompt's first
 		// frame, or at the first kept frame of the turn it is a duplicate of.
 		Stream *feed.Subscription

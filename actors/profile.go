@@ -35,7 +35,7 @@ type Profile struct {
 	Repeatable       []string
 	OnScopeViolation FaultPolicy // default Fail
 	OnToolError      FaultPolicy // default Report
-	Params           oracle.Params
+	Params           sessions.Params
 	// AnswerSchema is the JSON Schema of the object that every answer must hold,
 	// nil for free text.
 	AnswerSchema json.RawMessage
@@ -117,6 +117,19 @@ func (p Profile) limits(maxIterations int, timeoutMs int64) (sessions.TurnLimits
 	limits.MaxIterations = cmp.Or(maxIterations, limits.MaxIterations)
 	limits.PromptTimeoutMs = cmp.Or(timeoutMs, limits.PromptTimeoutMs)
 	return limits, nil
+}
+
+// inference returns what a turn asks of models, given what its request asks. The
+// schema has the form in which the store gives it back.
+func (p Profile) inference(asked sessions.Inference) sessions.Inference {
+	schema := asked.AnswerSchema
+	if len(schema) == 0 {
+		schema = p.AnswerSchema
+	}
+	if compact, err := canonical(schema); err == nil && len(schema) > 0 {
+		schema = compact
+	}
+	return sessions.Inference{Params: asked.Params.Over(p.Params), AnswerSchema: schema}
 }
 
 func overProfile(name string, max int64) *sessions.Error {

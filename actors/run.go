@@ -291,7 +291,7 @@ func (r *run) left() ([]sessions.Message, sessions.Fence) {
 func (r *run) request(visible []*tools.Mounted) oracle.Request {
 	req := oracle.Request{
 		System: r.profile.System, Messages: r.history, Tools: make([]oracle.Tool, len(visible)),
-		Params: r.profile.Params, Schema: r.profile.AnswerSchema,
+		Params: r.turn.Inference.Params, Schema: r.turn.Inference.AnswerSchema,
 	}
 	for i, m := range visible {
 		req.Tools[i] = oracle.Tool{Path: m.Path, Name: m.Function, Description: m.Spec.Description, Schema: m.Spec.Schema}

@@ -27,7 +27,8 @@ func (a *Access) Prompt(ctx context.Context, args *api.PromptArgs, emit func(ses
 	}
 	message := actors.Prompt{
 		Owner: a.owner(args.Owner), At: args.At(), Content: args.Parts(),
-		Request: sessions.Request{ID: args.RequestID, Fingerprint: args.Fingerprint()},
+		Request:   sessions.Request{ID: args.RequestID, Fingerprint: args.Fingerprint()},
+		Inference: args.Inference(),
 	}
 	if args.MaxIterations != nil {
 		message.MaxIterations = *args.MaxIterations

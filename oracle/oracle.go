@@ -29,8 +29,8 @@ type Oracle interface {
 type Request struct {
 	System   string
 	Messages []sessions.Message
-	Tools    []Tool // in the order of their paths
-	Params   Params
+	Tools    []Tool          // in the order of their paths
+	Params   sessions.Params // an adapter leaves out what its provider does not have
 	// Schema is the JSON Schema of an object that the text of the answer must
 	// hold, nil for free text. The provider enforces it, or refuses the call if it
 	// cannot.

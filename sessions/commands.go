@@ -189,6 +189,8 @@ type AcceptTurn struct {
 	NewID   SessionID // the id to use when At is a key without a session
 	Content []Content // of the user message; nil with Retry
 	Limits  TurnLimits
+	// Inference is the turn's; with Retry that of the turn taken up counts.
+	Inference Inference
 	// Retry, when not nil, takes up the session's last turn instead of appending
 	// a user message. It names that turn, or "" for whichever it is.
 	Retry *TurnID

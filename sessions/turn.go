@@ -68,6 +68,8 @@ type Turn struct {
 
 	// Limits hold for this turn: the profile's, lowered by the request.
 	Limits TurnLimits `json:"-"`
+	// Inference holds for this turn: the request's over the profile's.
+	Inference Inference `json:"-"`
 	// FirstFrame and LastFrame are the seqs of the turn's first frame and, once
 	// it is terminal, of its last; 0 when there is none yet.
 	FirstFrame, LastFrame int64 `json:"-"`

@@ -13,14 +13,27 @@ import (
 )
 
 // Fingerprint digests what the prompt asks: the address with its profile key
-// defaulted, and the content. Busy, wait, stream and limits are not part of it,
+// defaulted, the content, and what is asked of models. Busy, wait, stream and limits are not part of it,
 // so that a repeat may differ in them. Text and the same text as a single part
 // are equal; so are json values that differ in space and in the order of names.
 func (a PromptArgs) Fingerprint() [32]byte {
 	d := newDigest(OpPrompt)
 	d.address(a.Address)
 	d.content(a.Parts())
+	if asked := a.Inference(); !asked.IsZero() {
+		d.inference(asked)
+	}
 	return d.sum()
+}
+
+// inference digests parameters by their JSON form.
+func (d digest) inference(i sessions.Inference) {
+	raw, err := json.Marshal(i.Params)
+	if err != nil {
+		raw = []byte(i.Params.Effort)
+	}
+	d.value(raw)
+	d.value(i.AnswerSchema)
 }
 
 // Fingerprint digests everything but the request id.

@@ -21,6 +21,7 @@ func TestEqualPromptsHaveEqualFingerprints(t *testing.T) {
 		"default profile": {Address: api.Address{TargetKey: "k", ProfileKey: "default"}, Text: "x"},
 		"own owner":       {Address: api.Address{TargetKey: "k", Owner: "local"}, Text: "x"},
 		"content":         {Address: api.Address{TargetKey: "k"}, Content: sessions.Text("x")},
+		"params":          {Address: api.Address{TargetKey: "k"}, Text: "x", Params: &sessions.Params{}},
 		"options": {Address: api.Address{TargetKey: "k"}, Text: "x", RequestID: "r", Busy: api.BusyQueue, Wait: api.WaitAccepted,
 			Stream: true, MaxIterations: new(3), PromptTimeoutMs: new(int64(9))},
 	} {
@@ -40,6 +41,9 @@ func TestOtherRequestsHaveOtherFingerprints(t *testing.T) {
 	for i, args := range []interface{ Fingerprint() [32]byte }{
 		api.PromptArgs{Address: key, Text: "x"},
 		api.PromptArgs{Address: key, Text: "y"},
+		api.PromptArgs{Address: key, Text: "x", Params: &sessions.Params{MaxTokens: 1}},
+		api.PromptArgs{Address: key, Text: "x", Params: &sessions.Params{Temperature: new(0.0)}},
+		api.PromptArgs{Address: key, Text: "x", AnswerSchema: json.RawMessage(`{}`)},
 		api.PromptArgs{Address: api.Address{SessionID: "k"}, Text: "x"},
 		api.PromptArgs{Address: api.Address{TargetKey: "k", ProfileKey: "p"}, Text: "x"},
 		api.PromptArgs{Address: api.Address{TargetKey: "kp"}, Text: "x"},

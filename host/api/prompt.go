@@ -24,6 +24,20 @@ type PromptArgs struct {
 	// PromptTimeoutMs bounds the turn's time from its start, in milliseconds; 1
 	// or more, nil the profile's.
 	PromptTimeoutMs *int64 `json:"promptTimeoutMs,omitempty"`
+	// Params tune the model's answers; what they do not set is the profile's.
+	Params *sessions.Params `json:"params,omitempty"`
+	// AnswerSchema is the JSON Schema of the object that every answer of the turn
+	// must hold; nil means the profile's.
+	AnswerSchema json.RawMessage `json:"answerSchema,omitempty"`
+}
+
+// Inference returns what the prompt asks of models.
+func (a PromptArgs) Inference() sessions.Inference {
+	asked := sessions.Inference{AnswerSchema: a.AnswerSchema}
+	if a.Params != nil {
+		asked.Params = *a.Params
+	}
+	return asked
 }
 
 // Parts returns the prompt's content, Text being one text part.

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
 
@@ -111,7 +113,33 @@ func (a PromptArgs) Validate(limits sessions.Limits) error {
 		checkWait(a.Wait),
 		checkAtLeast("/args/maxIterations", "maxIterations", a.MaxIterations, 1),
 		checkAtLeast("/args/promptTimeoutMs", "promptTimeoutMs", a.PromptTimeoutMs, 1),
+		a.checkInference(limits),
 	)
+}
+
+func (a PromptArgs) checkInference(limits sessions.Limits) error {
+	const field = "/args/answerSchema"
+	if err := a.Inference().Params.Check("/args/params"); err != nil {
+		return err
+	}
+	if a.AnswerSchema == nil {
+		return nil
+	}
+	if size := int64(len(a.AnswerSchema)); size > limits.MessageBytes {
+		return sessions.TooLarge("messageBytes", limits.MessageBytes,
+			"The schema has %d bytes, more than the limit of %d.", size, limits.MessageBytes).With("field", field)
+	}
+	if err := checkRaw(field, a.AnswerSchema); err != nil {
+		return err
+	}
+	if !isObject(a.AnswerSchema) {
+		return sessions.InvalidField(field, "A schema is a JSON object.")
+	}
+	return nil
+}
+
+func isObject(raw json.RawMessage) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("{"))
 }
 
 func (a PromptArgs) checkContent(limits sessions.Limits) error {

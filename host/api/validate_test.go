@@ -68,6 +68,12 @@ var invalid = []struct{ op, args, field string }{
 	{"$prompt", `{"targetKey":"k","text":"x","busy":""}`, "/args/busy"},
 	{"$prompt", `{"targetKey":"k","text":"x","wait":"Done"}`, "/args/wait"},
 	{"$prompt", `{"targetKey":"k","text":"x","maxIterations":0}`, "/args/maxIterations"},
+	{"$prompt", `{"targetKey":"k","text":"x","params":{"temperature":2.5}}`, "/args/params/temperature"},
+	{"$prompt", `{"targetKey":"k","text":"x","params":{"topP":-1}}`, "/args/params/topP"},
+	{"$prompt", `{"targetKey":"k","text":"x","params":{"maxTokens":-1}}`, "/args/params/maxTokens"},
+	{"$prompt", `{"targetKey":"k","text":"x","params":{"effort":"huge"}}`, "/args/params/effort"},
+	{"$prompt", `{"targetKey":"k","text":"x","params":{"topK":5}}`, "/args/params/topK"},
+	{"$prompt", `{"targetKey":"k","text":"x","answerSchema":[]}`, "/args/answerSchema"},
 	{"$prompt", `{"targetKey":"k","text":"x","promptTimeoutMs":-1}`, "/args/promptTimeoutMs"},
 	// content
 	{"$prompt", `{"targetKey":"k","content":[{}]}`, "/args/content/0/type"},
@@ -134,6 +140,11 @@ func TestInvalidRequestsNameTheField(t *testing.T) {
 			requireField(t, err, sessions.CodeInvalidRequest, c.field)
 		})
 	}
+}
+
+func TestASchemaIsBounded(t *testing.T) {
+	_, err := parse(`{"op":"$prompt","args":{"targetKey":"k","text":"x","answerSchema":{"a":"` + strings.Repeat("x", 1<<20) + `"}}}`)
+	requireField(t, err, sessions.CodePayloadTooLarge, "/args/answerSchema")
 }
 
 func TestNumbersOutOfRangeNameTheirLimit(t *testing.T) {

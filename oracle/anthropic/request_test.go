@@ -43,7 +43,7 @@ func full() oracle.Request {
 				Schema: json.RawMessage(`{"type":"object","required":["zone"],"$defs":{"z":{"maxLength":9007199254740993}},"properties":{"zone":{"$ref":"#/$defs/z"}},"additionalProperties":false}`)},
 			{Path: "/x", Name: "x"},
 		},
-		Params: oracle.Params{MaxTokens: 99},
+		Params: sessions.Params{MaxTokens: 99},
 	}
 }
 
@@ -121,7 +121,7 @@ func TestParametersAndTheSchemaOfTheAnswerAreSent(t *testing.T) {
 	o := configured(t, server, nil)
 	r := hi()
 	cool, most, seed := 0.0, 0.9, int64(0)
-	r.Params = oracle.Params{Temperature: &cool, TopP: &most, MaxTokens: 5, Seed: &seed, Effort: "low"} // three of which the API does not have
+	r.Params = sessions.Params{Temperature: &cool, TopP: &most, MaxTokens: 5, Seed: &seed, Effort: "low"} // three of which the API does not have
 	r.Schema = json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","maximum":9007199254740993}},"required":["n"],"additionalProperties":false}`)
 	require.NoError(t, infer(t.Context(), o, r).err)
 	require.NoError(t, infer(t.Context(), o, hi()).err)

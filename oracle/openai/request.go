@@ -44,7 +44,7 @@ func (o *Oracle) params(r oracle.Request) (sdk.ChatCompletionNewParams, error) {
 }
 
 // tune puts the parameters into p. What is not set is not sent.
-func tune(p *sdk.ChatCompletionNewParams, q oracle.Params) {
+func tune(p *sdk.ChatCompletionNewParams, q sessions.Params) {
 	if q.Temperature != nil {
 		p.Temperature = sdk.Float(*q.Temperature)
 	}

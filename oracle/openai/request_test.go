@@ -42,7 +42,7 @@ func full() oracle.Request {
 			{Path: "/x", Name: "x"},
 			{Path: "/y", Name: "y", Schema: json.RawMessage(`{"type":"object"}`)},
 		},
-		Params: oracle.Params{MaxTokens: 99},
+		Params: sessions.Params{MaxTokens: 99},
 	}
 }
 
@@ -138,7 +138,7 @@ func TestParametersAndTheSchemaOfTheAnswerAreSent(t *testing.T) {
 	o := configured(t, server, nil)
 	r := hi()
 	cool, most, seed := 0.0, 0.9, int64(0)
-	r.Params = oracle.Params{Temperature: &cool, TopP: &most, MaxTokens: 5, Seed: &seed, Effort: "low"}
+	r.Params = sessions.Params{Temperature: &cool, TopP: &most, MaxTokens: 5, Seed: &seed, Effort: "low"}
 	r.Schema = json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","maximum":9007199254740993}},"required":["n"],"additionalProperties":false}`)
 	require.NoError(t, infer(t.Context(), o, r).err)
 	require.NoError(t, infer(t.Context(), o, hi()).err)

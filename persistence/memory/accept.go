@@ -105,11 +105,11 @@ func (s *Store) start(c sessions.AcceptTurn, r *record, again *turn) (sessions.A
 	}
 	s.lastTurn++
 	t := &turn{num: s.lastTurn, Turn: sessions.Turn{TurnID: c.TurnID, RequestID: c.Request.ID, Status: sessions.TurnIsRunning,
-		CreatedAt: c.Now, StartedAt: c.Now, Limits: c.Limits, FirstFrame: r.session.LastFrame + 1}}
+		CreatedAt: c.Now, StartedAt: c.Now, Limits: c.Limits, Inference: copyInference(c.Inference), FirstFrame: r.session.LastFrame + 1}}
 	bodies := []sessions.FrameBody{sessions.Accepted{}, sessions.Started{}}
 	var user *sessions.Message
 	if again != nil {
-		t.UserSeq = again.UserSeq
+		t.UserSeq, t.Inference = again.UserSeq, copyInference(again.Inference)
 	} else {
 		r.append(sessions.Message{Role: sessions.RoleUser, Content: c.Content, TurnID: c.TurnID, CreatedAt: c.Now})
 		stored := copyMessage(r.messages[len(r.messages)-1])

@@ -38,8 +38,21 @@ func copySession(s sessions.Session) sessions.Session {
 }
 
 func copyTurn(t sessions.Turn) sessions.Turn {
-	t.Error = copyError(t.Error)
+	t.Error, t.Inference = copyError(t.Error), copyInference(t.Inference)
 	return t
+}
+
+func copyInference(i sessions.Inference) sessions.Inference {
+	i.AnswerSchema = slices.Clone(i.AnswerSchema)
+	i.Params.Temperature, i.Params.TopP, i.Params.Seed = fresh(i.Params.Temperature), fresh(i.Params.TopP), fresh(i.Params.Seed)
+	return i
+}
+
+func fresh[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	return new(*p)
 }
 
 func copyError(e *sessions.ErrorInfo) *sessions.ErrorInfo {

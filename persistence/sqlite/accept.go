@@ -193,11 +193,11 @@ func (a *acceptance) start(t *tx, s *sessions.Session) (sessions.Turn, *sessions
 	}
 	c := a.c
 	turn := sessions.Turn{TurnID: c.TurnID, RequestID: c.Request.ID, Status: sessions.TurnIsRunning, CreatedAt: c.Now,
-		StartedAt: c.Now, Limits: c.Limits, FirstFrame: s.LastFrame + 1}
+		StartedAt: c.Now, Limits: c.Limits, Inference: c.Inference, FirstFrame: s.LastFrame + 1}
 	var user *sessions.Message
 	s.LastFrame += 2
 	if a.again != nil {
-		turn.UserSeq = a.again.UserSeq
+		turn.UserSeq, turn.Inference = a.again.UserSeq, a.again.Inference
 	} else {
 		prompt := a.user
 		prompt.Seq = s.MessageCount + 1

@@ -113,6 +113,14 @@ func encodeError(e *sessions.ErrorInfo) (string, error) {
 	return string(data), err
 }
 
+func encodeInference(i sessions.Inference) (string, error) {
+	if i.IsZero() {
+		return "", nil
+	}
+	data, err := encode(i)
+	return string(data), err
+}
+
 // decodeText reads a column's JSON text into v; "" leaves v as it is.
 func decodeText(text string, v any) error {
 	if text == "" || text == "{}" {

@@ -15,17 +15,21 @@ type turnRow struct {
 
 const turnColumns = `num, sid, turn_id, request_id, status, created_ms, started_ms, ended_ms, iterations, attempts,
     input_tokens, output_tokens, cached_tokens, calls, error, max_iterations, prompt_timeout_ms,
-    first_frame, last_frame, user_seq, final_seq`
+    first_frame, last_frame, user_seq, final_seq, inference`
 
 const turnByID = `SELECT ` + turnColumns + ` FROM turns WHERE turn_id = ?`
 
 func scanTurn(row scanner) (turnRow, error) {
 	var t turnRow
-	var failure string
+	var failure, inference string
 	err := row.Scan(&t.num, &t.life, &t.TurnID, &t.RequestID, &t.Status, &t.CreatedAt, &t.StartedAt, &t.EndedAt,
 		&t.Iterations, &t.Attempts, &t.Usage.InputTokens, &t.Usage.OutputTokens, &t.Usage.CachedTokens, &t.Usage.Calls,
-		&failure, &t.Limits.MaxIterations, &t.Limits.PromptTimeoutMs, &t.FirstFrame, &t.LastFrame, &t.UserSeq, &t.FinalSeq)
+		&failure, &t.Limits.MaxIterations, &t.Limits.PromptTimeoutMs, &t.FirstFrame, &t.LastFrame, &t.UserSeq, &t.FinalSeq,
+		&inference)
 	if err != nil {
+		return t, err
+	}
+	if err := decodeText(inference, &t.Inference); err != nil {
 		return t, err
 	}
 	return t, decodeText(failure, &t.Error)
@@ -37,10 +41,14 @@ func findTurn(ctx context.Context, q querier, id sessions.TurnID) (turnRow, erro
 
 // insertTurn stores a turn that has just started and returns its num.
 func insertTurn(t *tx, life sessions.Incarnation, turn sessions.Turn) (int64, error) {
+	inference, err := encodeInference(turn.Inference)
+	if err != nil {
+		return 0, err
+	}
 	return t.insert(`INSERT INTO turns (sid, turn_id, request_id, status, created_ms, started_ms, max_iterations,
-            prompt_timeout_ms, first_frame, user_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+            prompt_timeout_ms, first_frame, user_seq, inference) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		life, turn.TurnID, turn.RequestID, turn.Status, turn.CreatedAt, turn.StartedAt, turn.Limits.MaxIterations,
-		turn.Limits.PromptTimeoutMs, turn.FirstFrame, turn.UserSeq)
+		turn.Limits.PromptTimeoutMs, turn.FirstFrame, turn.UserSeq, inference)
 }
 
 // saveTurn stores what a commit changes of a turn.

@@ -78,6 +78,7 @@ func (f Factory) Run(t *testing.T) {
 		{"frames", testFrames},
 		{"retention", testRetention},
 		{"retry", testRetry},
+		{"inference", testInference},
 		{"resume", testResume},
 		{"state", testState},
 		{"set state", testSetState},

@@ -3,7 +3,6 @@ package config
 import (
 	"time"
 
-	"agenthost/oracle"
 	"agenthost/sessions"
 )
 
@@ -27,6 +26,7 @@ type Config struct {
 	Retention  Retention
 	Oracles    map[string]Oracle
 	Profiles   map[string]Profile
+	Remotes    map[string]Remote
 	Limits     sessions.Limits
 
 	values []Value
@@ -85,10 +85,19 @@ type Profile struct {
 	ToolTimeout      time.Duration // of one call
 	// Repeatable are subtrees whose calls may be run again after a crash.
 	Repeatable []string
-	Retention  RetentionRules // of this profile's sessions, beside those of all
-	Params     oracle.Params  // of every model call
+	Retention  RetentionRules  // of this profile's sessions, beside those of all
+	Params     sessions.Params // of every model call
 	// AnswerSchema is the JSON Schema of every answer, "" for free text.
 	AnswerSchema string
+}
+
+// Remote configures another agenthost whose agents can be sub-agents of this one's.
+type Remote struct {
+	URL      string
+	KeyEnv   string        // the environment variable that holds the key
+	Profiles []string      // those of its profiles that are mounted
+	Grace    time.Duration // how long it may be out of reach
+	Key      Secret        `koanf:"-"` // what KeyEnv refers to, "" for none
 }
 
 // Retention says which sessions the host removes by itself.

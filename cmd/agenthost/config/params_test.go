@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"agenthost/cmd/agenthost/config"
-	"agenthost/oracle"
+	"agenthost/sessions"
 )
 
 func TestParametersOfProfiles(t *testing.T) {
@@ -26,9 +26,9 @@ profiles:
 		config.Flag{Name: "--set", Key: "profiles.v1.0.params.maxTokens", Value: "600"},
 		config.Flag{Name: "--set", Key: "profiles.default.answerSchema", Value: `{"type":"object"}`})
 	number := func(x float64) *float64 { return &x }
-	require.Equal(t, oracle.Params{Temperature: number(0), TopP: number(1), MaxTokens: 600, Seed: new(int64), Effort: "low"}, c.Profiles["v1.0"].Params)
-	require.Equal(t, oracle.Params{Temperature: number(1.5)}, c.Profiles["default"].Params)
-	require.Equal(t, oracle.Params{MaxTokens: 9, Effort: "max"}, c.Profiles["other"].Params)
+	require.Equal(t, sessions.Params{Temperature: number(0), TopP: number(1), MaxTokens: 600, Seed: new(int64), Effort: "low"}, c.Profiles["v1.0"].Params)
+	require.Equal(t, sessions.Params{Temperature: number(1.5)}, c.Profiles["default"].Params)
+	require.Equal(t, sessions.Params{MaxTokens: 9, Effort: "max"}, c.Profiles["other"].Params)
 	require.Equal(t, `{"additionalProperties":false,"properties":{"n":{"maximum":9007199254740993,"type":"integer"}},"type":"object"}`, c.Profiles["v1.0"].AnswerSchema)
 	require.Equal(t, `{"type":"object"}`, c.Profiles["default"].AnswerSchema)
 	require.Equal(t, `{"type": "object"}`, c.Profiles["other"].AnswerSchema)

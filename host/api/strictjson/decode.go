@@ -26,7 +26,7 @@ const (
 // After an error, what was read before it may have been stored.
 //
 // The types understood are structs with json tags, maps with string keys,
-// slices, pointers, strings, signed integers, booleans, any, Nullable,
+// slices, pointers, strings, signed integers, float64, booleans, any, Nullable,
 // OneOrMany, json.RawMessage, and types with an UnmarshalJSON of their own. A
 // RawMessage is a copy of the text, byte for byte, checked like the rest. A
 // field or map entry that is null counts as absent, unless it is a Nullable. A
@@ -93,6 +93,8 @@ func (d *decoder) value(v reflect.Value) error {
 		return d.boolean(v)
 	case reflect.Int, reflect.Int64:
 		return d.integer(v)
+	case reflect.Float64:
+		return d.float(v)
 	case reflect.Interface:
 		return d.anything(v)
 	default:
@@ -208,6 +210,24 @@ func (d *decoder) integer(v reflect.Value) error {
 		return d.fail("The integer does not fit into %d bits.", v.Type().Bits())
 	}
 	v.SetInt(n)
+	return nil
+}
+
+// float reads a number that may have a fraction. One beyond what 64 bits hold is
+// refused; one that they hold less exactly is rounded.
+func (d *decoder) float(v reflect.Value) error {
+	if c := d.peek(); c != '-' && (c < '0' || c > '9') {
+		return d.expect('0', "A number")
+	}
+	token, err := d.number()
+	if err != nil {
+		return err
+	}
+	x, err := strconv.ParseFloat(string(token), 64)
+	if err != nil {
+		return d.fail("The number does not fit into 64 bits.")
+	}
+	v.SetFloat(x)
 	return nil
 }
 

@@ -26,6 +26,7 @@ type sample struct {
 	Text   string                                  `json:"text"`
 	N      int                                     `json:"n"`
 	Big    int64                                   `json:"big"`
+	Ratio  *float64                                `json:"ratio"`
 	Flag   bool                                    `json:"flag"`
 	List   []inner                                 `json:"list"`
 	Labels map[string]string                       `json:"labels"`
@@ -53,7 +54,7 @@ func requireField(t *testing.T, err error, pointer string) {
 }
 
 func TestDecodeReadsEveryType(t *testing.T) {
-	got, err := decode(` {"id":"a","text":"x\u0000\ud83d\ude00\n\"\/","n":-5,"big":9223372036854775807,"flag":true,
+	got, err := decode(` {"id":"a","text":"x\u0000\ud83d\ude00\n\"\/","n":-5,"big":9223372036854775807,"ratio":-1.5e-1,"flag":true,
 		"list":[{"name":"one","count":1},{"name":"two"}],"labels":{"a":"b"},"values":{"v": {"k" : 1.0e3}},
 		"raw": [1.50, "\u0041"] ,"parent":"p","status":["local","remote"],"at":"2026-01-02T03:04:05.678Z","any":{"x":[1,null,true]}} `)
 	require.NoError(t, err)
@@ -61,6 +62,7 @@ func TestDecodeReadsEveryType(t *testing.T) {
 	require.Equal(t, "x\x00\U0001F600\n\"/", got.Text)
 	require.Equal(t, -5, got.N)
 	require.Equal(t, int64(9223372036854775807), got.Big)
+	require.Equal(t, new(-0.15), got.Ratio)
 	require.True(t, got.Flag)
 	require.Equal(t, []inner{{Name: "one", Count: new(1)}, {Name: "two"}}, got.List)
 	require.Equal(t, map[string]string{"a": "b"}, got.Labels)
@@ -169,6 +171,9 @@ func TestDecodeRefuses(t *testing.T) {
 		"capital exponent":         {`{"n":1E3}`, "/args/n"},
 		"above int64":              {`{"big":9223372036854775808}`, "/args/big"},
 		"below int64":              {`{"big":-9223372036854775809}`, "/args/big"},
+		"string for number":        {`{"ratio":"1"}`, "/args/ratio"},
+		"above float64":            {`{"ratio":1e400}`, "/args/ratio"},
+		"half a number":            {`{"ratio":.5}`, "/args/ratio"},
 		"nested int":               {`{"list":[{"count":true}]}`, "/args/list/0/count"},
 		"leading zero":             {`{"n":01}`, "/args"},
 		"plus":                     {`{"n":+1}`, "/args/n"},

@@ -1,11 +1,23 @@
-package oracle
+package sessions
 
 import (
+	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
-
-	"agenthost/sessions"
 )
+
+// Inference is what a turn asks of models beside the conversation. It is stored
+// with the turn, so that it holds after a restart under another configuration.
+type Inference struct {
+	Params Params `json:"params,omitzero"`
+	// AnswerSchema is the JSON Schema of the object that every answer must hold,
+	// without spaces between its parts; nil for free text.
+	AnswerSchema json.RawMessage `json:"answerSchema,omitempty"`
+}
+
+// IsZero reports whether nothing is asked.
+func (i Inference) IsZero() bool { return i.Params == (Params{}) && i.AnswerSchema == nil }
 
 // Params tune the answers of a model. What is not set is left to the provider,
 // and an adapter leaves out what its provider does not have.
@@ -35,20 +47,28 @@ const (
 func (p Params) Check(field string) error {
 	switch {
 	case p.Temperature != nil && !within(*p.Temperature, maxTemperature):
-		return sessions.InvalidField(field+"/temperature", "A temperature is from 0 to %d.", maxTemperature)
+		return InvalidField(field+"/temperature", "A temperature is from 0 to %d.", maxTemperature)
 	case p.TopP != nil && !within(*p.TopP, maxTopP):
-		return sessions.InvalidField(field+"/topP", "topP is from 0 to %d.", maxTopP)
+		return InvalidField(field+"/topP", "topP is from 0 to %d.", maxTopP)
 	case p.MaxTokens < 0:
-		return sessions.InvalidField(field+"/maxTokens", "maxTokens is at least 1; 0 leaves it to the provider.")
+		return InvalidField(field+"/maxTokens", "maxTokens is at least 1; 0 leaves it to the provider.")
 	case p.Effort != "" && !slices.Contains(efforts, p.Effort):
 		names := make([]string, len(efforts))
 		for i, e := range efforts {
 			names[i] = string(e)
 		}
-		return sessions.InvalidField(field+"/effort", "An effort is one of %s.", strings.Join(names, ", "))
+		return InvalidField(field+"/effort", "An effort is one of %s.", strings.Join(names, ", "))
 	}
 	return nil
 }
 
 // within reports whether x is a number from 0 to most.
 func within(x, most float64) bool { return x >= 0 && x <= most }
+
+// Over returns p, with q's in place of what p does not set.
+func (p Params) Over(q Params) Params {
+	return Params{
+		Temperature: cmp.Or(p.Temperature, q.Temperature), TopP: cmp.Or(p.TopP, q.TopP),
+		MaxTokens: cmp.Or(p.MaxTokens, q.MaxTokens), Seed: cmp.Or(p.Seed, q.Seed), Effort: cmp.Or(p.Effort, q.Effort),
+	}
+}
