@@ -111,7 +111,7 @@ func TestDeleteThatRefusesABusySession(t *testing.T) {
 	call := w.Send(at, "work")
 	call.Accepted()
 	deciding, asked := make(chan struct{}), make(chan struct{})
-	g.set(func(g *gatedStore) { g.onDelete = func() error { close(asked); <-deciding; return nil } })
+	g.set(func(g *gatedStore) { g.onDelete = func(*sessions.DeleteSession) error { close(asked); <-deciding; return nil } })
 	refusal := make(chan error)
 	go func() {
 		_, err := w.System.Delete(t.Context(), actors.Delete{Owner: actortest.Owner, At: at, RejectIfBusy: true})
@@ -138,7 +138,7 @@ func TestDeleteThatTheStoreCannotDo(t *testing.T) {
 	at := actortest.Key("a")
 	call := w.Send(at, "work")
 	call.Accepted()
-	g.set(func(g *gatedStore) { g.onDelete = func() error { return away } })
+	g.set(func(g *gatedStore) { g.onDelete = func(*sessions.DeleteSession) error { return away } })
 	_, err := w.System.Delete(t.Context(), actors.Delete{Owner: actortest.Owner, At: at})
 	require.Equal(t, sessions.CodeStoreUnavailable, sessions.CodeOf(err))
 	close(gate)
@@ -153,7 +153,7 @@ func TestHeldPromptsGoToAFreshSession(t *testing.T) {
 	w.Say(at, "old")
 	old := actortest.ID(w.Session(at).ID)
 	deciding, asked := make(chan struct{}), make(chan struct{})
-	g.set(func(g *gatedStore) { g.onDelete = func() error { close(asked); <-deciding; return nil } })
+	g.set(func(g *gatedStore) { g.onDelete = func(*sessions.DeleteSession) error { close(asked); <-deciding; return nil } })
 	done := make(chan actors.DeleteReply)
 	go func() { done <- w.Delete(at) }()
 	<-asked

@@ -11,11 +11,13 @@ import (
 type gatedStore struct {
 	sessions.Store
 
-	mu       sync.Mutex
-	onAccept func(sessions.AcceptTurn) error
-	onCommit func(sessions.CommitTurn) error
-	onDelete func() error
-	refused  int
+	mu         sync.Mutex
+	onAccept   func(sessions.AcceptTurn) error
+	onAccepted func() // before the answer is given
+	onResolved func(sessions.Address)
+	onCommit   func(sessions.CommitTurn) error
+	onDelete   func(*sessions.DeleteSession) error // may change the command
+	refused    int
 }
 
 // wrap is for actortest.Config.Wrap.
@@ -47,14 +49,18 @@ func (g *gatedStore) count(err error) error {
 
 func (g *gatedStore) AcceptTurn(ctx context.Context, c sessions.AcceptTurn) (sessions.AcceptedTurn, error) {
 	g.mu.Lock()
-	hook := g.onAccept
+	hook, after := g.onAccept, g.onAccepted
 	g.mu.Unlock()
 	if hook != nil {
 		if err := g.count(hook(c)); err != nil {
 			return sessions.AcceptedTurn{}, err
 		}
 	}
-	return g.Store.AcceptTurn(ctx, c)
+	result, err := g.Store.AcceptTurn(ctx, c)
+	if after != nil {
+		after()
+	}
+	return result, err
 }
 
 func (g *gatedStore) CommitTurn(ctx context.Context, c sessions.CommitTurn) (sessions.CommittedTurn, error) {
@@ -74,11 +80,22 @@ func (g *gatedStore) DeleteSession(ctx context.Context, c sessions.DeleteSession
 	hook := g.onDelete
 	g.mu.Unlock()
 	if hook != nil {
-		if err := g.count(hook()); err != nil {
+		if err := g.count(hook(&c)); err != nil {
 			return nil, err
 		}
 	}
 	return g.Store.DeleteSession(ctx, c, hidden)
+}
+
+func (g *gatedStore) Resolve(ctx context.Context, owner sessions.Owner, at sessions.Address) (sessions.Resolution, error) {
+	g.mu.Lock()
+	hook := g.onResolved
+	g.mu.Unlock()
+	means, err := g.Store.Resolve(ctx, owner, at)
+	if hook != nil {
+		hook(at)
+	}
+	return means, err
 }
 
 // away is what a store answers that cannot be reached.
