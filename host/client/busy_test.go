@@ -14,7 +14,6 @@ import (
 	"agenthost/host/hosttest"
 	"agenthost/oracle/scripted"
 	"agenthost/sessions"
-	"agenthost/tools"
 )
 
 var atK = api.Address{TargetKey: "k"}
@@ -30,27 +29,18 @@ func TestIsSessionBusy(t *testing.T) {
 	}
 }
 
-// busyHost is a host with a session k whose turn runs in a tool until it is
-// cancelled. The turn's error is sent.
+// busyHost is a host with a session k whose turn runs until it is cancelled. The
+// turn's error is sent.
 func busyHost(t *testing.T) (*hosttest.Host, <-chan error) {
 	t.Helper()
-	began := make(chan struct{}, 1)
-	tree := &tools.Tree{}
-	require.NoError(t, tree.Mount("/test/work", tools.MustFunc("Works.",
-		func(ctx context.Context, _ tools.Call, _ struct{}) (string, error) {
-			began <- struct{}{}
-			<-ctx.Done()
-			return "", ctx.Err()
-		})))
-	o := scripted.New(scripted.Step{Calls: []scripted.Call{{Path: "/test/work"}}})
-	h := hosttest.New(t, hosttest.Options{Config: host.Config{Tools: tree}, Profiles: map[string]host.Profile{
-		sessions.DefaultProfile: {Oracle: o, Tools: hosttest.AllTools()}}})
+	o := scripted.Strict(scripted.New(scripted.Step{Text: "Well", Hang: true}))
+	h := hosttest.New(t, hosttest.Options{Profiles: map[string]host.Profile{sessions.DefaultProfile: {Oracle: o}}})
 	turn := make(chan error, 1)
 	go func() {
 		_, err := h.Client.Prompt(context.WithoutCancel(t.Context()), api.PromptArgs{Address: atK, Text: "work"}, nil)
 		turn <- err
 	}()
-	<-began
+	require.NoError(t, o.Await(t.Context(), 1))
 	return h, turn
 }
 
