@@ -111,18 +111,6 @@ var table = []row{
 		why:    "a tool like others: where children live is behind its Place",
 	},
 	{
-		dir:     "tools/mcp",
-		inside:  []string{"sessions", "tools"},
-		outside: []string{"github.com/modelcontextprotocol/go-sdk"},
-		tests:   []string{"tools/mcp/mcptest"},
-		why:     "tools of other programs, and the only one to know the SDK to reach them",
-	},
-	{
-		dir:     "tools/mcp/mcptest",
-		outside: []string{"github.com/modelcontextprotocol/go-sdk"},
-		why:     "a server as others write them; it knows nothing of this house",
-	},
-	{
 		dir:     "actors",
 		inside:  []string{"sessions", "oracle", "tools", "tools/subagent", "actors/feed"},
 		outside: []string{"github.com/asynkron/protoactor-go", "github.com/google/uuid"},
@@ -182,6 +170,13 @@ var table = []row{
 		inside:  []string{"..."},
 		outside: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "github.com/google/uuid"},
 		why:     "wires everything together; the only place that chooses adapters",
+	},
+	{
+		dir:     "host/remotes",
+		inside:  []string{"sessions", "tools", "tools/subagent", "host/api", "host/client"},
+		outside: []string{"github.com/google/uuid"},
+		tests:   []string{"host", "host/hosttest", "oracle/scripted", "oracle/offline", "persistence/sqlite"},
+		why:     "sub-agents on other hosts: to the tool it is a place, to the other host a client",
 	},
 	{
 		dir:     "cmd/agenthost/config",

@@ -3,8 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
+
+	"agenthost/cmd/agenthost/config"
+	"agenthost/tools/subagent"
 )
 
 // shownTool is a mounted tool as --json prints it.
@@ -23,20 +28,24 @@ func (a *app) toolsCommand() *cobra.Command {
 		Short: "Print the tree of tools that a host with this configuration has",
 		Args:  cobra.NoArgs,
 		RunE: a.does(func(context.Context, []string) error {
-			if _, err := a.settings(); err != nil {
+			c, err := a.settings()
+			if err != nil {
 				return err
 			}
-			return a.tools(asJSON)
+			return a.tools(c, asJSON)
 		}),
 	}
 	jsonFlag(command, &asJSON)
 	return command
 }
 
-func (a *app) tools(asJSON bool) error {
-	tree, err := newTree()
+func (a *app) tools(c *config.Config, asJSON bool) error {
+	tree, _, err := newTree(c)
 	if err != nil {
 		return err
+	}
+	if err := subagent.Mount(tree, slices.Sorted(maps.Keys(c.Profiles))...); err != nil {
+		a.complain("agenthost: %v", err)
 	}
 	var list []shownTool
 	var t table

@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"agenthost/cmd/agenthost/config"
 	"agenthost/host"
+	"agenthost/host/remotes"
 	"agenthost/host/server"
 	"agenthost/persistence/sqlite"
 	"agenthost/tools"
@@ -21,11 +24,20 @@ type runningHost struct {
 	*host.Host
 	profiles map[string]host.Profile
 	doors    *server.Server
+	others   []*remotes.Remote
+}
+
+// Stop stops the host, and then lets go of the connections to others.
+func (h *runningHost) Stop() {
+	h.Host.Stop()
+	for _, other := range h.others {
+		other.Close()
+	}
 }
 
 // startHost puts a host together as the configuration says, and starts it.
 func startHost(ctx context.Context, c *config.Config, log *slog.Logger) (*runningHost, error) {
-	tree, err := newTree()
+	tree, others, err := newTree(c)
 	if err != nil {
 		return nil, err
 	}
@@ -51,13 +63,25 @@ func startHost(ctx context.Context, c *config.Config, log *slog.Logger) (*runnin
 		return nil, err
 	}
 	doors := server.New(server.For(h), server.Config{Logger: log, Limits: c.Limits, DrainFor: c.StopGrace + drainExtra})
-	return &runningHost{Host: h, profiles: profiles, doors: doors}, nil
+	return &runningHost{Host: h, profiles: profiles, doors: doors, others: others}, nil
 }
 
-// newTree mounts the tools of a host.
-func newTree() (*tools.Tree, error) {
+// newTree mounts the tools of a host, and returns the other hosts among them.
+func newTree(c *config.Config) (*tools.Tree, []*remotes.Remote, error) {
 	tree := &tools.Tree{}
-	return tree, tools.MountBuiltins(tree, time.Now)
+	if err := tools.MountBuiltins(tree, time.Now); err != nil {
+		return nil, nil, err
+	}
+	var others []*remotes.Remote
+	for _, name := range slices.Sorted(maps.Keys(c.Remotes)) {
+		r := c.Remotes[name]
+		other := remotes.New(name, r.URL, remotes.Config{Key: r.Key.Reveal(), Grace: r.Grace})
+		if err := other.Mount(tree, r.Profiles...); err != nil {
+			return nil, nil, err
+		}
+		others = append(others, other)
+	}
+	return tree, others, nil
 }
 
 // retentionOf turns the configured rules into those of a host.

@@ -49,7 +49,7 @@ func (e *errand) spawn(ctx context.Context, known *sessions.Ref) (any, error) {
 		return nil, e.told(err)
 	}
 	if work.Turn.Status.Terminal() {
-		return show(child, statusAfter(work, nil)), nil
+		return show(child, work.Status()), nil
 	}
 	if err := e.show(child, sessions.RefRunning); err != nil {
 		return nil, err

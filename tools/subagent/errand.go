@@ -144,6 +144,7 @@ func (e *errand) show(child sessions.Ref, status sessions.RefStatus) error {
 func statusAfter(work Work, err error) sessions.RefStatus {
 	switch sessions.CodeOf(err) {
 	case "":
+		return work.Status()
 	case sessions.CodeSubagentLost:
 		return sessions.RefLost
 	case sessions.CodeSessionClosed:
@@ -153,8 +154,4 @@ func statusAfter(work Work, err error) sessions.RefStatus {
 	default:
 		return sessions.RefFailed
 	}
-	if status := work.Turn.Status; status == sessions.TurnIsFailed || status == sessions.TurnIsInterrupted {
-		return sessions.RefFailed
-	}
-	return sessions.RefIdle
 }

@@ -42,6 +42,18 @@ type Work struct {
 	Answer string // the text of the answer, once there is one
 }
 
+// Status is what the turn tells of the child.
+func (w Work) Status() sessions.RefStatus {
+	switch w.Turn.Status {
+	case sessions.TurnIsCompleted, sessions.TurnIsCancelled:
+		return sessions.RefIdle
+	case sessions.TurnIsFailed, sessions.TurnIsInterrupted:
+		return sessions.RefFailed
+	default:
+		return sessions.RefRunning
+	}
+}
+
 // Home is what the turns of a host offer whose own agents can be sub-agents.
 type Home interface {
 	tools.Turn

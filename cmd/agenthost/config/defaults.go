@@ -31,6 +31,9 @@ func readDefaults(env environment, above layers) (below layers, picked string, e
 	}
 	below = layers{defaults, found}
 	all := slices.Concat(below, above)
+	for _, remote := range all.names(sectionRemotes) {
+		defaults.fill(sectionRemotes, remote)
+	}
 	for _, profile := range all.names(sectionProfiles) {
 		if err := defaults.fillProfile(profile, all); err != nil {
 			return nil, "", err
@@ -39,12 +42,17 @@ func readDefaults(env environment, above layers) (below layers, picked string, e
 	return below, picked, nil
 }
 
-func (l *layer) fillProfile(profile string, all layers) error {
+// fill sets the defaults of one entry of a section.
+func (l *layer) fill(section, name string) {
 	for _, s := range settings {
-		if s.section == sectionProfiles && s.fallback != nil {
-			l.set(key{sectionProfiles, profile, s.field}, s.fallback)
+		if s.section == section && s.fallback != nil {
+			l.set(key{section, name, s.field}, s.fallback)
 		}
 	}
+}
+
+func (l *layer) fillProfile(profile string, all layers) error {
+	l.fill(sectionProfiles, profile)
 	idle, _, _ := all.get(key{field: "idleTTL"})
 	l.set(key{sectionProfiles, profile, "idleTTL"}, idle.value)
 	at := key{sectionProfiles, profile, "oracle"}

@@ -62,7 +62,7 @@ func readEnvironment(env environment, file *layer) (*layer, error) {
 // AGENTHOST_LIMITS_MESSAGE_BYTES, AGENTHOST_PROFILES_DEFAULT_SYSTEM.
 func keyOfVariable(variable string, file *layer) (key, error) {
 	rest := strings.TrimPrefix(variable, envPrefix)
-	for _, section := range []string{sectionOracles, sectionProfiles} {
+	for _, section := range namedSections {
 		if inner, ok := strings.CutPrefix(rest, environmentName(section)+"_"); ok {
 			return keyOfNamed(variable, section, inner, file)
 		}

@@ -59,7 +59,7 @@ func (l *layer) addTop(file string, top map[string]any) error {
 		switch field {
 		case sectionLimits, sectionRetention:
 			err = l.addFields(file, key{section: field}, top[field])
-		case sectionOracles, sectionProfiles:
+		case sectionOracles, sectionProfiles, sectionRemotes:
 			err = l.addNamed(file, field, top[field])
 		default:
 			err = l.addYAML(file, key{field: field}, top[field])

@@ -60,7 +60,7 @@ func isGroup(section, field string) bool {
 }
 
 // named reports whether the section's settings have names above them.
-func named(section string) bool { return section == sectionOracles || section == sectionProfiles }
+func named(section string) bool { return slices.Contains(namedSections, section) }
 
 // environmentName turns a field or a name into its form in the environment:
 // idleTTL becomes IDLE_TTL, gpt-4.1 becomes GPT_4_1.

@@ -27,6 +27,13 @@ func (c *Config) resolve(env environment) error {
 		}
 		c.Oracles[name] = o
 	}
+	for _, name := range slices.Sorted(maps.Keys(c.Remotes)) {
+		r := c.Remotes[name]
+		if err := r.resolve(name, env); err != nil {
+			return err
+		}
+		c.Remotes[name] = r
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.Profiles)) {
 		p := c.Profiles[name]
 		o, ok := c.Oracles[p.Oracle]

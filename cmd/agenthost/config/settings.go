@@ -15,7 +15,11 @@ const (
 	sectionOracles   = "oracles"
 	sectionProfiles  = "profiles"
 	sectionRetention = "retention"
+	sectionRemotes   = "remotes"
 )
+
+// namedSections are those whose entries have names.
+var namedSections = []string{sectionOracles, sectionProfiles, sectionRemotes}
 
 // setting describes one setting, or one field of every oracle or profile.
 type setting struct {
@@ -72,6 +76,11 @@ var settings = slices.Concat([]setting{
 	{section: sectionProfiles, field: "params.seed", form: formIntegerFromZero},
 	{section: sectionProfiles, field: "params.effort", form: formText},
 	{section: sectionProfiles, field: "answerSchema", form: formSchema},
+
+	{section: sectionRemotes, field: "url", form: formText, check: checkURL},
+	{section: sectionRemotes, field: "keyEnv", form: formText, check: checkVariable},
+	{section: sectionRemotes, field: "profiles", form: formList, fallback: []string{sessions.DefaultProfile}},
+	{section: sectionRemotes, field: "grace", form: formDuration, fallback: "30s"},
 }, limitSettings())
 
 // limitSettings derives a setting from every limit, so that a new limit needs
