@@ -55,14 +55,14 @@ func TestHookHearsOfEveryDeletedSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &listener{}
 		b := inBubble(t, host.Config{OnDeleted: l.hear,
-			Retention: host.Retention{Every: tick, RetentionRules: host.RetentionRules{MaxAge: time.Hour}}}, nil)
+			Retention: host.Retention{Every: tick, RetentionRules: host.RetentionRules{MaxAge: span}}}, nil)
 		b.make("root", "", "")
 		b.make("child", "", "root")
 		b.make("kept", "", "")
 		b.remove("root")
 		synctest.Wait()
 		require.ElementsMatch(t, []sessions.SessionID{"root", "child"}, l.all())
-		after(time.Hour + tick)
+		after(span + tick)
 		require.Equal(t, sessions.SessionID("kept"), l.all()[2], "retention takes the same path")
 
 		var made []sessions.SessionID
@@ -98,7 +98,7 @@ func TestHookThatFailsIsCalledAgain(t *testing.T) {
 		require.Len(t, l.all(), 2, "the pause gets longer")
 		after(time.Second)
 		require.Equal(t, []sessions.SessionID{"a", "a", "a"}, l.all())
-		after(time.Hour)
+		after(span)
 		require.Len(t, l.all(), 3)
 	})
 }

@@ -13,8 +13,10 @@ import (
 	"agenthost/sessions"
 )
 
-// tick is between two sweeps of the retention.
-const tick = 5 * time.Minute
+const (
+	tick = 2 * time.Minute  // between two sweeps of the retention
+	span = 10 * time.Minute // what the ages of the rules are counted in
+)
 
 // after lets fake time pass, and what it wakes come to rest.
 func after(d time.Duration) {
@@ -32,7 +34,7 @@ func TestRetentionIsOffByDefault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := inBubble(t, host.Config{}, nil)
 		b.make("a", "", "")
-		after(100 * time.Hour)
+		after(100 * span)
 		require.Equal(t, []sessions.SessionID{"a"}, b.ids())
 		require.Zero(t, b.RetentionStats())
 		info, err := b.HostInfo(t.Context(), &api.HostInfoArgs{})
@@ -43,13 +45,13 @@ func TestRetentionIsOffByDefault(t *testing.T) {
 
 func TestRetentionByAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := keeping(t, host.RetentionRules{MaxAge: 10 * time.Hour})
+		b := keeping(t, host.RetentionRules{MaxAge: 10 * span})
 		b.make("spoken-to", "", "")
 		b.make("silent", "", "")
 		b.make("child", "", "silent")
-		after(9 * time.Hour)
+		after(9 * span)
 		b.say("spoken-to")
-		after(time.Hour + tick)
+		after(span + tick)
 		require.Equal(t, []sessions.SessionID{"spoken-to"}, b.ids())
 
 		stats := b.RetentionStats()
@@ -62,7 +64,7 @@ func TestRetentionByAge(t *testing.T) {
 		require.Contains(t, b.log.String(), `session=silent owner=local sessions=2 rule=maxAge profile=""`)
 		require.Contains(t, b.log.String(), `msg="retention has swept" trees=1 sessions=2 kept=0`)
 
-		after(9*time.Hour + tick)
+		after(9*span + tick)
 		require.Empty(t, b.ids())
 	})
 }
@@ -85,14 +87,14 @@ func TestRetentionByCountKeepsThoseActiveLast(t *testing.T) {
 
 func TestRetentionOfBlankSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := keeping(t, host.RetentionRules{BlankAfter: time.Hour})
+		b := keeping(t, host.RetentionRules{BlankAfter: span})
 		b.make("blank", "", "")
 		b.make("used", "", "")
 		b.say("used")
 		b.make("blank-root", "", "")
 		b.make("used-child", "", "blank-root")
 		b.say("used-child")
-		after(2 * time.Hour)
+		after(2 * span)
 		require.ElementsMatch(t, []sessions.SessionID{"used", "blank-root", "used-child"}, b.ids())
 	})
 }
@@ -101,15 +103,15 @@ func TestRetentionOfBlankSessions(t *testing.T) {
 // makes a difference.
 func TestRetentionOfClosedSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := keeping(t, host.RetentionRules{MaxAge: 10 * time.Hour})
+		b := keeping(t, host.RetentionRules{MaxAge: 10 * span})
 		b.make("open", "", "")
 		b.make("closed", "", "")
-		after(5 * time.Hour)
+		after(5 * span)
 		_, err := b.SessionClose(t.Context(), &api.SessionCloseArgs{Address: api.Address{SessionID: "closed"}})
 		require.NoError(t, err)
-		after(6 * time.Hour)
+		after(6 * span)
 		require.Equal(t, []sessions.SessionID{"closed"}, b.ids())
-		after(5 * time.Hour)
+		after(5 * span)
 		require.Empty(t, b.ids())
 	})
 }
@@ -119,30 +121,30 @@ func TestRetentionPerProfile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := inBubble(t, host.Config{Retention: host.Retention{
 			Every:          tick,
-			RetentionRules: host.RetentionRules{MaxAge: 10 * time.Hour},
-			Profiles:       map[string]host.RetentionRules{"other": {MaxAge: 2 * time.Hour}},
+			RetentionRules: host.RetentionRules{MaxAge: 10 * span},
+			Profiles:       map[string]host.RetentionRules{"other": {MaxAge: 2 * span}},
 		}}, nil)
 		b.make("a", "", "")
 		b.make("b", "other", "")
-		after(3 * time.Hour)
+		after(3 * span)
 		require.Equal(t, []sessions.SessionID{"a"}, b.ids())
 		require.Contains(t, b.log.String(), "rule=maxAge profile=other")
-		after(8 * time.Hour)
+		after(8 * span)
 		require.Empty(t, b.ids())
 	})
 }
 
 func TestRetentionKeepsTreesWithAYoungChild(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := keeping(t, host.RetentionRules{MaxAge: 10 * time.Hour})
+		b := keeping(t, host.RetentionRules{MaxAge: 10 * span})
 		b.make("root", "", "")
 		b.make("child", "", "root")
-		after(9 * time.Hour)
+		after(9 * span)
 		b.say("child")
-		after(5 * time.Hour)
+		after(5 * span)
 		require.ElementsMatch(t, []sessions.SessionID{"root", "child"}, b.ids())
 		require.Positive(t, b.RetentionStats().Kept)
-		after(6 * time.Hour)
+		after(6 * span)
 		require.Empty(t, b.ids())
 	})
 }
@@ -174,9 +176,9 @@ func TestRetentionLeavesSessionsInUse(t *testing.T) {
 // A sweep begins some time after the start, and does not need anything of before.
 func TestRetentionGoesOnAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := keeping(t, host.RetentionRules{MaxAge: 10 * time.Hour})
+		b := keeping(t, host.RetentionRules{MaxAge: 10 * span})
 		b.make("a", "", "")
-		after(10*time.Hour - time.Minute)
+		after(10*span - time.Minute)
 		b.restart()
 		after(tick - time.Second)
 		require.Equal(t, []sessions.SessionID{"a"}, b.ids(), "not at once: its readers may be on their way back")
