@@ -2,7 +2,6 @@ package actors
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -262,7 +261,7 @@ func (a *agent) handleTick(msg *ticked) {
 
 // handleClose ends the agent's work when its session is deleted.
 func (a *agent) handleClose(ctx actor.Context, msg *closeAgent) {
-	mine := len(msg.lives) == 0 || slices.Contains(msg.lives, a.life())
+	mine := msg.ends(a.life())
 	switch {
 	case mine && a.run != nil && a.run.isEnded() && !a.run.stalled:
 		a.ending = msg.err // the turn was over before; its callers hear of its end

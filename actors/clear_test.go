@@ -62,7 +62,9 @@ func TestClearAllOvertakesADelete(t *testing.T) {
 	call := w.Send(at, "work")
 	call.Accepted()
 	deciding, asked := make(chan struct{}), make(chan struct{})
-	g.set(func(g *gatedStore) { g.onDelete = func(*sessions.DeleteSession) error { close(asked); <-deciding; return nil } })
+	g.set(func(g *gatedStore) {
+		g.onDelete = func(*sessions.DeleteSession) error { close(asked); <-deciding; return nil }
+	})
 	deleted := make(chan actors.DeleteReply)
 	go func() { deleted <- w.Delete(at) }()
 	<-asked

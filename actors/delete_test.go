@@ -111,7 +111,9 @@ func TestDeleteThatRefusesABusySession(t *testing.T) {
 	call := w.Send(at, "work")
 	call.Accepted()
 	deciding, asked := make(chan struct{}), make(chan struct{})
-	g.set(func(g *gatedStore) { g.onDelete = func(*sessions.DeleteSession) error { close(asked); <-deciding; return nil } })
+	g.set(func(g *gatedStore) {
+		g.onDelete = func(*sessions.DeleteSession) error { close(asked); <-deciding; return nil }
+	})
 	refusal := make(chan error)
 	go func() {
 		_, err := w.System.Delete(t.Context(), actors.Delete{Owner: actortest.Owner, At: at, RejectIfBusy: true})
@@ -153,7 +155,9 @@ func TestHeldPromptsGoToAFreshSession(t *testing.T) {
 	w.Say(at, "old")
 	old := actortest.ID(w.Session(at).ID)
 	deciding, asked := make(chan struct{}), make(chan struct{})
-	g.set(func(g *gatedStore) { g.onDelete = func(*sessions.DeleteSession) error { close(asked); <-deciding; return nil } })
+	g.set(func(g *gatedStore) {
+		g.onDelete = func(*sessions.DeleteSession) error { close(asked); <-deciding; return nil }
+	})
 	done := make(chan actors.DeleteReply)
 	go func() { done <- w.Delete(at) }()
 	<-asked

@@ -222,7 +222,7 @@ type (
 		working bool
 	}
 	// closeAnswer: whether the agent closes for the deletion that has asked, as
-	// its life is one of those it was told.
+	// its life is one that this has ended.
 	closeAnswer struct {
 		agent    *PID
 		deletion *deletion
@@ -231,7 +231,8 @@ type (
 	// hidden: the store's first transaction of a deletion is durable.
 	hidden struct {
 		deletion *deletion
-		gone     []sessions.DeletedSession // nil for all of an owner
+		gone     []sessions.DeletedSession // of a delete
+		upTo     sessions.Incarnation      // of a clear-all: the newest life it has ended
 	}
 	// deletionStored: the store is done with a deletion.
 	deletionStored struct {
@@ -254,11 +255,11 @@ type (
 
 // Messages to an agent, besides the requests that the root forwards.
 type (
-	// closeAgent ends the agent's work with err if its session's life is one of
-	// those named, or whatever it is when none is.
+	// closeAgent ends the agent's work with err if its session's life, 0 when it
+	// has none, is one that the deletion has ended.
 	closeAgent struct {
 		deletion *deletion
-		lives    []sessions.Incarnation
+		ends     func(life sessions.Incarnation) bool
 		err      *sessions.Error
 	}
 	// leave lets an agent finish its turn within grace, then stop.

@@ -28,29 +28,32 @@ func (r *root) startClear(ctx actor.Context, msg *ClearAll) {
 	r.deps.background(func(c context.Context) {
 		receipt, err := r.deps.store.ClearOwner(c, cmd, func(upTo sessions.Incarnation) {
 			r.deps.feed.EndOwner(msg.Owner, upTo, feed.Deleted)
-			r.deps.send(r.deps.root, &hidden{deletion: d})
+			r.deps.send(r.deps.root, &hidden{deletion: d, upTo: upTo})
 			r.deps.deleted()
 		})
 		r.deps.send(r.deps.root, &deletionStored{d, &receipt, err})
 	})
 }
 
-// closeOwner parts every agent of the owner from its address and lets it close.
-// An agent whose first accept is under way names the generation it was resolved
-// under, so the store refuses what comes too late. What a delete under way has
-// marked is closed here too: it may find no session any more.
-func (r *root) closeOwner(ctx actor.Context, d *deletion) {
+// closeOwner closes every agent of the owner but those of sessions made since.
+// One whose first accept is under way says itself whether its session was. What
+// waits for the store is asked anew, as the answer may be older than the clear;
+// so is what a delete under way has marked, since it may find no session now.
+func (r *root) closeOwner(ctx actor.Context, d *deletion, upTo sessions.Incarnation) {
+	ends := func(life sessions.Incarnation) bool { return life <= upTo }
 	for _, e := range r.entries() {
-		if e.owner != d.owner {
-			continue
+		switch {
+		case e.owner != d.owner || !ends(e.life):
+		case e.agent == nil:
+			d.held = append(e.held, d.held...)
+			e.held = nil
+			r.drop(e)
+		case e.life != 0:
+			e.deletion = d
+			r.askToClose(ctx, e, d, ends)
+		default:
+			r.askToClose(ctx, e, d, ends)
 		}
-		d.held = append(e.held, d.held...)
-		e.held = nil
-		if e.agent != nil {
-			r.askToClose(ctx, e, d)
-			r.part(e)
-		}
-		r.drop(e)
 	}
 	r.releaseOwner(ctx, d)
 }

@@ -52,7 +52,8 @@ func (r *root) end(ctx actor.Context, e *entry, d *deletion) {
 		r.release(ctx, e)
 		return
 	}
-	r.askToClose(ctx, e, d, e.life)
+	life := e.life
+	r.askToClose(ctx, e, d, func(l sessions.Incarnation) bool { return l == life })
 }
 
 // doubt closes an agent if its session, which the root does not know for certain
@@ -62,16 +63,16 @@ func (r *root) doubt(ctx actor.Context, e *entry, d *deletion, lives []sessions.
 		e.over = append(e.over, lives...)
 		return
 	}
-	r.askToClose(ctx, e, d, lives...)
+	r.askToClose(ctx, e, d, func(life sessions.Incarnation) bool { return slices.Contains(lives, life) })
 }
 
 // askToClose holds what comes for an entry until its agent has said whether it
 // closes: an agent that closes takes nothing more.
-func (r *root) askToClose(ctx actor.Context, e *entry, d *deletion, lives ...sessions.Incarnation) {
+func (r *root) askToClose(ctx actor.Context, e *entry, d *deletion, ends func(sessions.Incarnation) bool) {
 	e.state = closing
 	e.asked = append(e.asked, d)
 	d.agents[e.agent.Id] = true
-	ctx.Send(e.agent, &closeAgent{d, lives, errDeleted()})
+	ctx.Send(e.agent, &closeAgent{d, ends, errDeleted()})
 }
 
 // handleCloseAnswer parts an entry from an agent that closes, so that what was

@@ -91,7 +91,7 @@ func (r *root) storeDelete(d *deletion, msg *Delete) {
 			for _, s := range gone {
 				r.deps.feed.End(s.Fence.Incarnation, feed.Deleted)
 			}
-			r.deps.send(r.deps.root, &hidden{d, gone})
+			r.deps.send(r.deps.root, &hidden{deletion: d, gone: gone})
 			r.deps.deleted()
 		})
 		r.deps.send(r.deps.root, &deletionStored{d, receipt, err})
@@ -106,7 +106,7 @@ func (r *root) handleHidden(ctx actor.Context, msg *hidden) {
 	d.timer = time.AfterFunc(d.grace, func() { r.deps.send(r.deps.root, &graceOver{d}) })
 	if r.clearing[d.owner] == d {
 		r.tellGone(d.owner, "")
-		r.closeOwner(ctx, d)
+		r.closeOwner(ctx, d, msg.upTo)
 		return
 	}
 	for _, s := range msg.gone {
