@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"agenthost/sessions"
 )
 
 // census is where a database and its folder of frames name something, by the
@@ -121,4 +123,18 @@ func livesOf(t *testing.T, file, prefix string) []int64 {
 	}
 	require.NoError(t, rows.Err())
 	return lives
+}
+
+// damage breaks a stored message of a session in a database that nobody has open.
+func damage(t *testing.T, file string, id sessions.SessionID) {
+	t.Helper()
+	db, err := sql.Open("sqlite", file)
+	require.NoError(t, err)
+	defer db.Close()
+	done, err := db.ExecContext(t.Context(),
+		"UPDATE session_messages SET crc = crc + 1 WHERE seq = 1 AND sid = (SELECT sid FROM sessions WHERE id = ?)", id)
+	require.NoError(t, err)
+	n, err := done.RowsAffected()
+	require.NoError(t, err)
+	require.EqualValues(t, 1, n)
 }
