@@ -32,6 +32,7 @@ const childEnv = "AGENTHOST_TEST_CHILD"
 const (
 	saysListening = "listening "
 	saysToolBegan = "tool began"
+	saysHookBegan = "hook began"
 )
 
 const (
@@ -57,7 +58,7 @@ func runChild(file string, out io.Writer) error {
 	}
 	h, err := host.New(store, map[string]host.Profile{sessions.DefaultProfile: {
 		Oracle: scripted.Strict(scripted.Play(childScript)), Tools: []string{"/test"},
-	}}, host.Config{Tools: tree})
+	}}, host.Config{Tools: tree, OnDeleted: writeDown(out, file)})
 	if err != nil {
 		return err
 	}
@@ -127,6 +128,31 @@ func killSelf(allowed string) toolFunc {
 		}
 		<-ctx.Done()
 		return "", ctx.Err()
+	}
+}
+
+// deaf is the file that keeps the hook of a child from coming to its end, heard
+// the one in which it writes down what it hears.
+func deaf(file string) string  { return file + ".deaf" }
+func heard(file string) string { return file + ".heard" }
+
+// writeDown is a hook that writes a line for each deleted session.
+func writeDown(out io.Writer, file string) host.OnDeleted {
+	return func(ctx context.Context, gone []sessions.DeletedSession) error {
+		fmt.Fprintln(out, saysHookBegan)
+		if _, err := os.Stat(deaf(file)); err == nil {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		list, err := os.OpenFile(heard(file), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		for _, s := range gone {
+			_, failed := fmt.Fprintln(list, s.ID)
+			err = errors.Join(err, failed)
+		}
+		return errors.Join(err, list.Close())
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 var (
 	rounds   = flag.Int("rounds", 3, "how often the campaign kills a host with frames in the database, and one with frames in files")
-	removals = flag.Int("removals", 3, "how often the campaigns of deletes and of clears kill a host, for each way to keep frames")
+	removals = flag.Int("removals", 2, "how often the campaigns of deletes and of clears kill a host, for each way to keep frames")
 	clients  = flag.Int("clients", 32, "how many clients the campaign has")
 	seed     = flag.Uint64("seed", 0, "what the campaign's schedule derives from; 0 takes a new one")
 )
