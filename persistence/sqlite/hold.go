@@ -5,22 +5,22 @@ import "sync"
 // Stop is a place in the line of writes at which the writer stands still until
 // it is let go. Tests force an order of concurrent commands with it.
 type Stop struct {
-	reached, gate chan struct{}
-	once          sync.Once
-	job           *job
+	reached, gate, over chan struct{}
+	once                sync.Once
 }
 
 // Hold puts a stop at the end of the line of writes. Each stop must be let go.
 func (s *Store) Hold() *Stop {
-	h := &Stop{reached: make(chan struct{}), gate: make(chan struct{})}
-	h.job = soloJob(new(bool), func(*link) (bool, error) {
+	h := &Stop{reached: make(chan struct{}), gate: make(chan struct{}), over: make(chan struct{})}
+	err := s.writer.enqueue(soloJob(new(bool), func(*link) (bool, error) {
+		defer close(h.over)
 		close(h.reached)
 		<-h.gate
 		return true, nil
-	})
-	if err := s.writer.enqueue(h.job, true); err != nil { // closed: there is no line
+	}), true)
+	if err != nil { // closed: there is no line
 		close(h.reached)
-		h.job.done <- err
+		close(h.over)
 	}
 	return h
 }
@@ -36,6 +36,6 @@ func (h *Stop) Reached() { <-h.reached }
 func (h *Stop) Go() {
 	h.once.Do(func() {
 		close(h.gate)
-		_ = <-h.job.done // a stop has nothing to tell
+		<-h.over
 	})
 }
