@@ -33,6 +33,8 @@ var sampleBodies = []struct {
 		`{"type":"tool_result","callId":"c1","output":[1],"durationMs":9,"error":{"code":"OVERLOADED","message":"Full.","retryable":true,"details":{"limit":"busyTurns"}}}`},
 	{sessions.UsageReported{Usage: sessions.Usage{InputTokens: 1, OutputTokens: 2, CachedTokens: 3, Calls: 4}},
 		`{"type":"usage","usage":{"inputTokens":1,"outputTokens":2,"cachedTokens":3,"calls":4}}`},
+	{sessions.ChildChanged{SessionID: "s2", Location: sessions.Remote, Status: sessions.RefLost},
+		`{"type":"child","sessionId":"s2","location":"remote","status":"lost"}`},
 	{sessions.Completed{}, `{"type":"completed"}`},
 	{sessions.Failed{Error: sampleError}, `{"type":"failed","error":{"code":"OVERLOADED","message":"Full.","retryable":true,"details":{"limit":"busyTurns"}}}`},
 	{sessions.Cancelled{}, `{"type":"cancelled"}`},
