@@ -175,7 +175,7 @@ var table = []row{
 		dir:     "host/remotes",
 		inside:  []string{"sessions", "tools", "tools/subagent", "host/api", "host/client"},
 		outside: []string{"github.com/google/uuid"},
-		tests:   []string{"host", "host/hosttest", "oracle/scripted", "oracle/offline", "persistence/sqlite"},
+		tests:   []string{"host", "host/server", "host/hosttest", "oracle/scripted", "oracle/offline", "persistence/sqlite"},
 		why:     "sub-agents on other hosts: to the tool it is a place, to the other host a client",
 	},
 	{

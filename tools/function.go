@@ -64,7 +64,7 @@ func (f *function[In, Out]) Invoke(ctx context.Context, call Call) (json.RawMess
 	if err != nil {
 		return nil, err
 	}
-	return encode(out)
+	return Encode(out)
 }
 
 // schemaTypes are types whose JSON differs from what their Go kind suggests.
@@ -94,9 +94,9 @@ func misfit(err error) error {
 	return err
 }
 
-// encode writes a value as JSON the way models read it best: with < > & as
+// Encode writes an output as JSON the way models read it best: with < > & as
 // they are.
-func encode(value any) (json.RawMessage, error) {
+func Encode(value any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

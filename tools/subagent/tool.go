@@ -48,7 +48,7 @@ func Mount(tree *tools.Tree, profiles ...string) error {
 // Spec describes the tool.
 func (t *Tool) Spec() tools.Spec {
 	return tools.Spec{
-		Description: "Lets another agent, " + t.about + ", do a part of the work, and returns its answer. " +
+		Description: "Asks another agent, " + t.about + ", to do a part of the work, and returns its answer. " +
 			"Several calls at once work side by side. Without a name each call has an agent of its own; " +
 			"with a name it is a companion, which is kept for later calls.",
 		Schema:     json.RawMessage(argsSchema),
@@ -75,7 +75,7 @@ func (t *Tool) Invoke(ctx context.Context, call tools.Call) (json.RawMessage, er
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(output)
+	return tools.Encode(output)
 }
 
 // requestOf is the id under which a call prompts its child, each time that it is
