@@ -111,6 +111,18 @@ var table = []row{
 		why:    "a tool like others: where children live is behind its Place",
 	},
 	{
+		dir:     "tools/mcp",
+		inside:  []string{"sessions", "tools"},
+		outside: []string{"github.com/modelcontextprotocol/go-sdk"},
+		tests:   []string{"tools/mcp/mcptest"},
+		why:     "tools of other programs, and the only one to know the SDK to reach them",
+	},
+	{
+		dir:     "tools/mcp/mcptest",
+		outside: []string{"github.com/modelcontextprotocol/go-sdk"},
+		why:     "a server as others write them; it knows nothing of this house",
+	},
+	{
 		dir:     "actors",
 		inside:  []string{"sessions", "oracle", "tools", "tools/subagent", "actors/feed"},
 		outside: []string{"github.com/asynkron/protoactor-go", "github.com/google/uuid"},

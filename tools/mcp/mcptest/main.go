@@ -1,0 +1,76 @@
+package mcptest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os/signal"
+	"syscall"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// The ways to run, as the first argument of Run.
+const (
+	Stdio    = "stdio"    // serve the standard input, until it ends
+	Chatty   = "chatty"   // the same, with lines on the standard output that are no messages
+	Broken   = "broken"   // print what looks like a message and is none, then wait
+	Silent   = "silent"   // read, and never answer
+	Stubborn = "stubborn" // serve, and go on after the end of the input and after SIGTERM
+	// HTTP serves streamable HTTP at the address that is the second argument, and
+	// Stateless does without sessions, as new versions of the protocol do.
+	HTTP      = "http"
+	Stateless = "stateless"
+)
+
+// Run runs the server. The first argument says how, stdio if there is none. It
+// returns what the process is to exit with.
+func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	mode := Stdio
+	if len(args) > 0 {
+		mode = args[0]
+	}
+	fmt.Fprintln(stderr, "mcptest serves", mode)
+	if err := run(mode, args, stdin, stdout); err != nil {
+		fmt.Fprintln(stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func run(mode string, args []string, stdin io.Reader, stdout io.Writer) error {
+	forever := time.After(time.Hour)
+	switch mode {
+	case Chatty:
+		fmt.Fprintln(stdout, "Welcome to a server that talks!")
+		fmt.Fprintln(stdout, `{"level":"info","message":"neither is this a message"}`)
+	case Broken:
+		fmt.Fprintln(stdout, `{"jsonrpc":"2.0","id":[],"method":7}`)
+		<-forever
+	case Silent:
+		_, err := io.Copy(io.Discard, stdin)
+		return err
+	case Stubborn:
+		signal.Ignore(syscall.SIGTERM)
+		_ = serve(stdin, stdout)
+		<-forever
+	case HTTP, Stateless:
+		server := New()
+		handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server },
+			&sdk.StreamableHTTPOptions{Stateless: mode == Stateless})
+		return http.ListenAndServe(args[1], handler) //nolint:gosec // for a test, which waits for no slow client
+	}
+	return serve(stdin, stdout)
+}
+
+func serve(stdin io.Reader, stdout io.Writer) error {
+	return New().Run(context.Background(), &sdk.IOTransport{Reader: io.NopCloser(stdin), Writer: kept{stdout}})
+}
+
+// kept is a writer that stays open.
+type kept struct{ io.Writer }
+
+// Close does nothing.
+func (kept) Close() error { return nil }
