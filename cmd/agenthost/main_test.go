@@ -17,12 +17,17 @@ import (
 	"agenthost/host/api"
 	"agenthost/host/client"
 	"agenthost/sessions"
+	"agenthost/tools/mcp/mcptest"
 )
 
 // patience is how long a fact may take to come true on a slow machine.
 const patience = 30 * time.Second
 
-func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"agenthost": main}) }
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"agenthost": main, "mcptest": func() {
+		os.Exit(mcptest.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) //nolint:forbidigo // the main of a program
+	}})
+}
 
 // raceOptions lets processes under the race detector end at once, where it would
 // have each wait a second.
@@ -33,6 +38,7 @@ const raceOptions = "GORACE=atexit_sleep_ms=0"
 // testscript they use
 //
 //	up [SOCKET]    wait until a host answers there
+//	listens PLACE  wait until somebody listens at an address
 //	busy TARGET    wait until a session of the host runs a turn
 //	await RE FILE  wait until a file matches
 //	exits N ARG…   run a program that exits with N
@@ -42,6 +48,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			address := freeAddress(t)
 			env.Setenv("ADDRESS", address)
+			env.Setenv("MCP", freeAddress(t))
 			env.Setenv("AGENTHOST_LISTEN", address)
 			env.Vars = append(env.Vars, raceOptions)
 			return nil
@@ -53,6 +60,12 @@ func TestScripts(t *testing.T) {
 					address = "unix://" + ts.MkAbs(args[0])
 				}
 				ts.Check(await(func() bool { return call(address, func(*client.Client) bool { return true }) }))
+			},
+			"listens": func(ts *testscript.TestScript, _ bool, args []string) {
+				ts.Check(await(func() bool {
+					conn, err := net.Dial("tcp", args[0])
+					return err == nil && conn.Close() == nil
+				}))
 			},
 			"busy": func(ts *testscript.TestScript, _ bool, args []string) {
 				at := api.SessionGetArgs{Address: api.Address{TargetKey: args[0]}}

@@ -26,26 +26,40 @@ func (a *app) toolsCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "tools",
 		Short: "Print the tree of tools that a host with this configuration has",
-		Args:  cobra.NoArgs,
-		RunE: a.does(func(context.Context, []string) error {
+		Long: `Print the tree of tools that a host with this configuration has. It starts the MCP
+servers to ask for theirs.`,
+		Args: cobra.NoArgs,
+		RunE: a.does(func(ctx context.Context, _ []string) error {
 			c, err := a.settings()
 			if err != nil {
 				return err
 			}
-			return a.tools(c, asJSON)
+			return a.tools(ctx, c, asJSON)
 		}),
 	}
 	jsonFlag(command, &asJSON)
 	return command
 }
 
-func (a *app) tools(c *config.Config, asJSON bool) error {
+func (a *app) tools(ctx context.Context, c *config.Config, asJSON bool) error {
+	log, err := a.logger()
+	if err != nil {
+		return err
+	}
 	tree, _, err := newTree(c)
 	if err != nil {
 		return err
 	}
 	if err := subagent.Mount(tree, slices.Sorted(maps.Keys(c.Profiles))...); err != nil {
 		a.complain("agenthost: %v", err)
+	}
+	servers, err := startMCP(ctx, tree, c, listWait, log)
+	if err != nil {
+		return err
+	}
+	defer servers.Stop()
+	for _, name := range servers.Missing() {
+		a.complain("agenthost: the MCP server %s is not there; its tools are missing", name)
 	}
 	var list []shownTool
 	var t table

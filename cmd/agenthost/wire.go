@@ -14,6 +14,7 @@ import (
 	"agenthost/host/server"
 	"agenthost/persistence/sqlite"
 	"agenthost/tools"
+	"agenthost/tools/mcp"
 )
 
 // drainExtra is what connections get to end in, beyond the grace of turns.
@@ -25,11 +26,14 @@ type runningHost struct {
 	profiles map[string]host.Profile
 	doors    *server.Server
 	others   []*remotes.Remote
+	servers  *mcp.Servers
 }
 
-// Stop stops the host, and then lets go of the connections to others.
+// Stop stops the host, and then what its calls may have needed: the MCP servers
+// and the connections to other hosts.
 func (h *runningHost) Stop() {
 	h.Host.Stop()
+	h.servers.Stop()
 	for _, other := range h.others {
 		other.Close()
 	}
@@ -58,12 +62,19 @@ func startHost(ctx context.Context, c *config.Config, log *slog.Logger) (*runnin
 	if err != nil {
 		return nil, err
 	}
-	if err := h.Start(ctx); err != nil {
+	// Before turns are taken up, which may go on with these tools.
+	servers, err := startMCP(ctx, h.System(), c, settleWait, log)
+	if err != nil {
 		h.Stop()
 		return nil, err
 	}
-	doors := server.New(server.For(h), server.Config{Logger: log, Limits: c.Limits, DrainFor: c.StopGrace + drainExtra})
-	return &runningHost{Host: h, profiles: profiles, doors: doors, others: others}, nil
+	running := &runningHost{Host: h, profiles: profiles, others: others, servers: servers}
+	if err := h.Start(ctx); err != nil {
+		running.Stop()
+		return nil, err
+	}
+	running.doors = server.New(server.For(h), server.Config{Logger: log, Limits: c.Limits, DrainFor: c.StopGrace + drainExtra})
+	return running, nil
 }
 
 // newTree mounts the tools of a host, and returns the other hosts among them.

@@ -27,6 +27,7 @@ type Config struct {
 	Oracles    map[string]Oracle
 	Profiles   map[string]Profile
 	Remotes    map[string]Remote
+	MCP        map[string]MCPServer
 	Limits     sessions.Limits
 
 	values []Value

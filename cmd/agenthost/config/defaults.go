@@ -34,6 +34,9 @@ func readDefaults(env environment, above layers) (below layers, picked string, e
 	for _, remote := range all.names(sectionRemotes) {
 		defaults.fill(sectionRemotes, remote)
 	}
+	for _, server := range all.names(sectionMCP) {
+		defaults.fillMCP(server)
+	}
 	for _, profile := range all.names(sectionProfiles) {
 		if err := defaults.fillProfile(profile, all); err != nil {
 			return nil, "", err

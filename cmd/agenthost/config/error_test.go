@@ -19,7 +19,7 @@ func TestFileErrorsNameTheKey(t *testing.T) {
 		"unknown section":   {"profile: {}", `"profile"; the nearest is "profiles"`},
 		"unknown limit":     {"limits: {messageByte: 1}", `"limits.messageByte"; the nearest is "limits.messageBytes"`},
 		"unknown in named":  {"profiles: {v1.0: {maxIteration: 1}}", `"profiles.v1.0.maxIteration"; the nearest is "profiles.v1.0.maxIterations"`},
-		"later feature":     {"mcp: {}", `there is no setting "mcp"`},
+		"later feature":     {"admin: {}", `there is no setting "admin"`},
 		"no duration":       {"idleTTL: soon", "idleTTL must be a duration such as 10m or 1h30m."},
 		"bare number":       {"idleTTL: 10", "idleTTL must be a duration such as 10m"},
 		"no time":           {"stopGrace: 0s", "stopGrace must be longer than nothing."},

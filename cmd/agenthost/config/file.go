@@ -59,7 +59,7 @@ func (l *layer) addTop(file string, top map[string]any) error {
 		switch field {
 		case sectionLimits, sectionRetention:
 			err = l.addFields(file, key{section: field}, top[field])
-		case sectionOracles, sectionProfiles, sectionRemotes:
+		case sectionOracles, sectionProfiles, sectionRemotes, sectionMCP:
 			err = l.addNamed(file, field, top[field])
 		default:
 			err = l.addYAML(file, key{field: field}, top[field])

@@ -34,6 +34,13 @@ func (c *Config) resolve(env environment) error {
 		}
 		c.Remotes[name] = r
 	}
+	for _, name := range slices.Sorted(maps.Keys(c.MCP)) {
+		s := c.MCP[name]
+		if err := s.resolve(name, env); err != nil {
+			return err
+		}
+		c.MCP[name] = s
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.Profiles)) {
 		p := c.Profiles[name]
 		o, ok := c.Oracles[p.Oracle]

@@ -16,10 +16,11 @@ const (
 	sectionProfiles  = "profiles"
 	sectionRetention = "retention"
 	sectionRemotes   = "remotes"
+	sectionMCP       = "mcp"
 )
 
 // namedSections are those whose entries have names.
-var namedSections = []string{sectionOracles, sectionProfiles, sectionRemotes}
+var namedSections = []string{sectionOracles, sectionProfiles, sectionRemotes, sectionMCP}
 
 // setting describes one setting, or one field of every oracle or profile.
 type setting struct {
@@ -81,6 +82,12 @@ var settings = slices.Concat([]setting{
 	{section: sectionRemotes, field: "keyEnv", form: formText, check: checkVariable},
 	{section: sectionRemotes, field: "profiles", form: formList, fallback: []string{sessions.DefaultProfile}},
 	{section: sectionRemotes, field: "grace", form: formDuration, fallback: "30s"},
+
+	{section: sectionMCP, field: "command", form: formList},
+	{section: sectionMCP, field: "url", form: formText, check: checkURL},
+	{section: sectionMCP, field: "mount", form: formText, check: checkPath},
+	{section: sectionMCP, field: "env", form: formList, check: checkVariables},
+	{section: sectionMCP, field: "keyEnv", form: formText, check: checkVariable},
 }, limitSettings())
 
 // limitSettings derives a setting from every limit, so that a new limit needs
