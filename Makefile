@@ -50,6 +50,7 @@ soak: ## over two thousand kills, each fuzz target for SOAKTIME, then the tests 
 	.ci/cc
 	$(GO) test -race -count 5 -timeout 60m ./...
 	$(GO) test -count 1 -timeout 3h ./tests/model -histories $(HISTORIES) -rounds 5000
+	$(GO) test -count 1 -timeout 1h ./tests/races -rounds 1000
 
 lint: $(GOLANGCI) $(DEADCODE) ## linters, formatting, unreachable functions
 	$(GOLANGCI) run ./...

@@ -224,6 +224,11 @@ var table = []row{
 		outside: []string{"github.com/anishathalye/porcupine"},
 		why:     "compares the host, as an embedder composes it, with a plain model of its contract",
 	},
+	{
+		dir:    "tests/races",
+		inside: []string{"sessions", "oracle", "host", "host/api", "persistence/sqlite"},
+		why:    "races deletes in orders that the store's writer is stopped for, and reads its file with the bare driver",
+	},
 }
 
 // testModules are the libraries that any test may use. A WebSocket is here for
@@ -262,7 +267,7 @@ func (r row) allows(imported string, test bool) bool {
 	}
 	first, _, _ := strings.Cut(imported, "/")
 	if !strings.Contains(first, ".") {
-		return imported != "database/sql" || slices.Contains([]string{"persistence/sqlite", "tests", "tests/bench", "tests/crash"}, r.dir)
+		return imported != "database/sql" || slices.Contains([]string{"persistence/sqlite", "tests", "tests/bench", "tests/crash", "tests/races"}, r.dir)
 	}
 	return below(r.outside, imported) || test && below(testModules, imported)
 }

@@ -1,0 +1,12 @@
+package races
+
+import (
+	"flag"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+var rounds = flag.Int("rounds", 200, "how often each race is run in each order")
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
