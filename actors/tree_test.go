@@ -3,7 +3,6 @@ package actors_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -297,7 +296,7 @@ func TestAnnounce(t *testing.T) {
 	w.Delete(actortest.ID("nobody"))
 	g.set(func(g *gatedStore) { g.onDelete = func(*sessions.DeleteSession) error { return away } })
 	_, err := w.System.Delete(t.Context(), actors.Delete{Owner: actortest.Owner, At: actortest.ID("r")})
-	require.True(t, errors.Is(err, away))
+	require.ErrorIs(t, err, away)
 	require.Empty(t, told)
 	g.set(func(g *gatedStore) { g.onDelete = nil })
 	w.Delete(actortest.ID("r"))

@@ -109,39 +109,35 @@ func (h *house) version() (version int64) {
 // rows returns every row of every table as text.
 func (h *house) rows() string {
 	h.t.Helper()
-	ctx := context.Background()
 	var all strings.Builder
-	for _, table := range h.tables() {
-		rows, err := h.file.QueryContext(ctx, `SELECT * FROM "`+table+`"`)
-		require.NoError(h.t, err)
-		columns, err := rows.Columns()
-		require.NoError(h.t, err)
-		cells, into := make([]sql.RawBytes, len(columns)), make([]any, len(columns))
-		for i := range cells {
-			into[i] = &cells[i]
-		}
-		for rows.Next() {
-			require.NoError(h.t, rows.Scan(into...))
-			fmt.Fprintf(&all, "%s: %q\n", table, cells)
-		}
-		require.NoError(h.t, rows.Err())
-		require.NoError(h.t, rows.Close())
+	for _, table := range h.table("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name") {
+		fmt.Fprintln(&all, table[0], h.table(`SELECT * FROM "`+table[0]+`"`))
 	}
 	return all.String()
 }
 
-func (h *house) tables() (names []string) {
+// table returns the cells of a query's rows.
+func (h *house) table(query string) (all [][]string) {
 	h.t.Helper()
-	rows, err := h.file.QueryContext(context.Background(), "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+	rows, err := h.file.QueryContext(context.Background(), query)
 	require.NoError(h.t, err)
 	defer rows.Close()
+	columns, err := rows.Columns()
+	require.NoError(h.t, err)
 	for rows.Next() {
-		var name string
-		require.NoError(h.t, rows.Scan(&name))
-		names = append(names, name)
+		cells, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
+		for i := range cells {
+			into[i] = &cells[i]
+		}
+		require.NoError(h.t, rows.Scan(into...))
+		row := make([]string, len(cells))
+		for i, cell := range cells {
+			row[i] = cell.String
+		}
+		all = append(all, row)
 	}
 	require.NoError(h.t, rows.Err())
-	return names
+	return all
 }
 
 // gates is an oracle that answers a prompt when its gate is opened, if it was
