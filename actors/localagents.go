@@ -146,7 +146,11 @@ func (l localAgents) Start(ctx context.Context, child sessions.Ref, request sess
 func (l localAgents) Wait(ctx context.Context, child sessions.Ref, work subagent.Work) (subagent.Work, error) {
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
 		ended, err := l.ended(ctx, child, work.Turn.TurnID)
-		if sessions.CodeOf(err) != sessions.CodeStoreUnavailable {
+		switch sessions.CodeOf(err) {
+		case sessions.CodeStoreUnavailable:
+		case sessions.CodeSessionNotFound, sessions.CodeNotFound: // it was there when its turn was
+			return ended, errDeleted()
+		default:
 			return ended, err
 		}
 		select {

@@ -138,6 +138,16 @@ func TestSubAgentsAreNestedUpToTheLimit(t *testing.T) {
 	require.Empty(t, refsOf(t, w, at))
 }
 
+// Parents that have taken all the room there is are told so, and hold up nobody.
+func TestAChildForWhichThereIsNoRoomIsRefused(t *testing.T) {
+	o := family(acts("work", asks(`{"prompt":"part"}`), text("pity")))
+	w := actortest.New(t, profiles(o, delegating), actortest.Config{Config: actors.Config{Limits: sessions.Limits{BusyTurns: 1}}})
+	at := actortest.Key("a")
+	require.Equal(t, "pity", w.Say(at, "work"))
+	require.EqualValues(t, sessions.CodeOverloaded, lastFault(t, w, at).Details["childCode"])
+	require.Equal(t, "pity", w.Say(at, "work again"))
+}
+
 func TestUsageOfATreeIsThatOfItsModelCalls(t *testing.T) {
 	used := sessions.Usage{InputTokens: 3, OutputTokens: 2}
 	step := func(s scripted.Step) scripted.Step { s.Usage = &used; return s }

@@ -62,7 +62,7 @@ func (p *place) Make(ctx context.Context, call sessions.ChildCall, known *sessio
 
 // Find asks for the turn of a request.
 func (p *place) Find(ctx context.Context, child sessions.Ref, request sessions.RequestID) (subagent.Work, bool, error) {
-	work, err := p.turn(ctx, child, api.TurnArgs{Address: at(child), RequestID: request})
+	work, err := p.turn(ctx, api.TurnArgs{Address: at(child), RequestID: request})
 	switch code := sessions.CodeOf(err); {
 	case code == sessions.CodeNotFound:
 		return subagent.Work{}, false, nil
@@ -110,7 +110,7 @@ const waitFor = 20 * time.Second
 func (p *place) Wait(ctx context.Context, child sessions.Ref, work subagent.Work) (subagent.Work, error) {
 	args := api.TurnArgs{Address: at(child), TurnID: work.Turn.TurnID}
 	for {
-		now, err := p.turn(ctx, child, args)
+		now, err := p.turn(ctx, args)
 		if err = p.judge(ctx, child, err); err != nil {
 			return work, err
 		}
@@ -143,7 +143,7 @@ func (r *Remote) waitForEnd(ctx context.Context, args api.TurnArgs) error {
 }
 
 // turn asks for one turn as it is now.
-func (p *place) turn(ctx context.Context, child sessions.Ref, args api.TurnArgs) (subagent.Work, error) {
+func (p *place) turn(ctx context.Context, args api.TurnArgs) (subagent.Work, error) {
 	var result *api.TurnResult
 	err := p.remote.reach(ctx, func(ctx context.Context, c *client.Client) (err error) {
 		result, err = c.Turn(ctx, args)

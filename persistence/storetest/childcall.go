@@ -52,6 +52,17 @@ func testChildCall(t *testing.T, f Factory) {
 		requireCode(t, sessions.CodeSessionNotFound, err)
 		require.Equal(t, before, w.rows())
 	})
+	f.run(t, "a call of a life that is over makes nothing", func(t *testing.T) {
+		w := newWorld(t, f)
+		parent := w.create(sessions.CreateSession{At: byID("again")})
+		call := sessions.ChildCall{Life: parent.Fence.Incarnation, TurnID: "t", CallID: "c"}
+		w.remove(byID("again"))
+		w.create(sessions.CreateSession{At: byID("again")})
+		before := w.rows()
+		_, err := w.createChild("again", call)
+		require.ErrorIs(t, err, sessions.ErrFenced)
+		require.Equal(t, before, w.rows())
+	})
 	f.run(t, "a key that is used again has fresh children", func(t *testing.T) {
 		w := newWorld(t, f)
 		call := sessions.ChildCall{TurnID: "t", CallID: "c", Name: "anna"}

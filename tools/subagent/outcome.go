@@ -44,7 +44,11 @@ func (e *errand) answer(child sessions.Ref, work Work, err error) (any, error) {
 	case sessions.TurnIsCancelled:
 		return nil, e.failed(sessions.Errorf(sessions.CodeCancelled, "The turn was cancelled.")).With("sessionId", child.SessionID)
 	default:
-		return nil, e.failed(work.Turn.Error.Err()).With("sessionId", child.SessionID)
+		why := work.Turn.Error.Err()
+		if why == nil {
+			why = sessions.Errorf(sessions.CodeInternal, "Its turn ended without an answer.")
+		}
+		return nil, e.failed(why).With("sessionId", child.SessionID)
 	}
 }
 
@@ -61,14 +65,22 @@ func (e *errand) told(err error) error {
 	}
 }
 
-// failed is TOOL_INVOKE_FAILED for what went wrong with a child.
+// maxReason is the longest text of another host that is repeated, in bytes.
+const maxReason = 1000
+
+// failed is TOOL_INVOKE_FAILED for what went wrong with a child. What another host
+// says is taken as far as it is as it should be.
 func (e *errand) failed(why *sessions.Error) *sessions.Error {
-	f := sessions.Errorf(sessions.CodeToolInvokeFailed, "The sub-agent gave no answer: %s (%s)", why.Message, why.Code)
-	switch why.Code {
+	code, reason := why.Code.Info().Code, why.Message
+	if len(reason) > maxReason {
+		reason = "The reason is too long to repeat."
+	}
+	f := sessions.Errorf(sessions.CodeToolInvokeFailed, "The sub-agent gave no answer: %s (%s)", reason, code)
+	switch code {
 	case sessions.CodeAgentBusy:
 		f.Message = "The companion is at work (AGENT_BUSY); wait for it first."
 	case sessions.CodeSessionDeleted, sessions.CodeSessionNotFound:
-		f.Message = "The sub-agent's session was deleted (" + string(why.Code) + ") before it gave an answer."
+		f.Message = "The sub-agent's session was deleted (" + string(code) + ") before it gave an answer."
 	}
-	return f.With("path", e.call.Path).With("childCode", why.Code).Because(why)
+	return f.With("path", e.call.Path).With("childCode", code).Because(why)
 }
