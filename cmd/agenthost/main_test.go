@@ -3,11 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"regexp"
 	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -41,6 +44,7 @@ const raceOptions = "GORACE=atexit_sleep_ms=0"
 //	listens PLACE  wait until somebody listens at an address
 //	busy TARGET    wait until a session of the host runs a turn
 //	await RE FILE  wait until a file matches
+//	gone FILE      wait until the process whose number is in a file is no more
 //	exits N ARG…   run a program that exits with N
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -81,6 +85,14 @@ func TestScripts(t *testing.T) {
 				ts.Check(await(func() bool {
 					text, err := os.ReadFile(ts.MkAbs(args[1]))
 					return err == nil && want.Match(text)
+				}))
+			},
+			"gone": func(ts *testscript.TestScript, _ bool, args []string) {
+				pid, err := strconv.Atoi(regexp.MustCompile(`\d+`).FindString(ts.ReadFile(args[0])))
+				ts.Check(err)
+				ts.Check(await(func() bool {
+					stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+					return syscall.Kill(pid, 0) != nil || err == nil && strings.Contains(string(stat), ") Z ")
 				}))
 			},
 			"exits": func(ts *testscript.TestScript, _ bool, args []string) {

@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"context"
+	"log/slog"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -131,9 +132,10 @@ func TestSecondServerAtAPathIsLeftOut(t *testing.T) {
 	first, second := program(), program()
 	second.Name = "second"
 	b := start(t, quick, first)
-	other, err := mcp.Start(b.tree, []mcp.Server{second}, mcp.Config{})
+	other, err := mcp.Start(b.tree, []mcp.Server{second}, mcp.Config{Logger: slog.New(slog.NewTextHandler(b.log, nil))})
 	require.NoError(t, err)
 	other.Settle(t.Context())
+	require.Contains(t, b.log.String(), `a tool of the MCP server is left out" mcp=second tool=echo error="CONFLICT: A tool is mounted at /mcp/test/echo already`)
 	before := b.text("/mcp/test/pid", `{}`)
 	other.Stop()
 	require.Equal(t, before, b.text("/mcp/test/pid", `{}`), "the first one's tools stay")

@@ -76,7 +76,7 @@ func (s *server) open(ctx context.Context, version string) (*link, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return nil, err
+		return nil, l.explained(err)
 	}
 	l.work.Go(func() {
 		err := l.session.Wait()
@@ -134,11 +134,24 @@ func (l *link) close() {
 	l.work.Wait()
 }
 
-// list asks for the server's tools, maxTools at most.
+// explained adds to the reason for the end of a session how its process failed,
+// once the link is closed.
+func (l *link) explained(err error) error {
+	if l.process == nil || l.process.fate == "" {
+		return err
+	}
+	return fmt.Errorf("its process failed: %s: %w", l.process.fate, err)
+}
+
+// list asks for the server's tools, maxTools at most. A server that has none may
+// not know the request.
 func (l *link) list(ctx context.Context) ([]*sdk.Tool, error) {
 	var listed []*sdk.Tool
 	for tool, err := range l.session.Tools(ctx, &sdk.ListToolsParams{}) {
 		if err != nil {
+			if caps := l.session.InitializeResult().Capabilities; isAnswer(err) && (caps == nil || caps.Tools == nil) {
+				return nil, nil
+			}
 			return nil, fmt.Errorf("its tools are not listed: %w", err)
 		}
 		if listed = append(listed, tool); len(listed) == maxTools {

@@ -105,6 +105,19 @@ func TestProgramThatDoesNotStartIsTriedAgain(t *testing.T) {
 	b.mounts("/mcp/test/echo", true)
 }
 
+func TestFailureOfAProgramIsExplained(t *testing.T) {
+	b := start(t, quick, mcp.Server{Name: "test", Mount: "/mcp/test", Command: []string{"sh", "-c", "echo lost >&2; exit 7"}})
+	require.Contains(t, b.log.String(), "its process failed: exit status 7")
+	require.Contains(t, b.log.String(), "line=lost")
+}
+
+func TestServerWithoutToolsIsThere(t *testing.T) {
+	b := start(t, quick, program(mcptest.Bare))
+	require.Empty(t, b.servers.Missing())
+	require.Empty(t, b.paths())
+	require.NotContains(t, b.log.String(), "tried again")
+}
+
 func TestSilentServerHoldsUpNobody(t *testing.T) {
 	c := quick
 	c.StartTimeout = 50 * time.Millisecond

@@ -34,6 +34,7 @@ type process struct {
 	exited chan struct{}
 	work   sync.WaitGroup
 	ends   sync.Once
+	fate   string // how the process failed by itself; "" if it did not, or before stop has returned
 }
 
 func startProcess(command, env []string, grace time.Duration, log *slog.Logger) (_ *process, err error) {
@@ -79,12 +80,16 @@ func inheritedEnv() []string {
 func (p *process) stop() {
 	p.ends.Do(func() {
 		_ = p.stdin.Close()
-		if !p.goes() {
+		byItself := p.goes()
+		if !byItself {
 			p.signal(syscall.SIGTERM)
 			p.goes()
 		}
 		p.signal(syscall.SIGKILL)
 		<-p.exited
+		if state := p.cmd.ProcessState; byItself && !state.Success() {
+			p.fate = state.String()
+		}
 		_ = p.stdout.Close()
 		_ = p.stderr.Close()
 		p.work.Wait()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -57,6 +58,9 @@ func redactorOf(about Server) *strings.Replacer {
 	if about.URL != "" {
 		pairs = append(pairs, about.URL, "the server's URL")
 	}
+	if at, err := url.Parse(about.URL); err == nil && at.RawQuery != "" {
+		pairs = append(pairs, at.RawQuery, "****")
+	}
 	return strings.NewReplacer(pairs...)
 }
 
@@ -86,12 +90,15 @@ func (s *server) run(ctx context.Context) {
 
 // attend has one session with the server, from its start to its end. settled is
 // called when the tools are mounted.
-func (s *server) attend(ctx context.Context, settled func()) error {
+func (s *server) attend(ctx context.Context, settled func()) (err error) {
 	l, err := s.connect(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.part(l)
+	defer func() {
+		s.part(l)
+		err = l.explained(err)
+	}()
 	if err := s.list(ctx, l); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -17,6 +18,7 @@ const (
 	Stdio    = "stdio"    // serve the standard input, until it ends
 	Chatty   = "chatty"   // the same, with lines on the standard output that are no messages
 	Broken   = "broken"   // print what looks like a message and is none, then wait
+	Bare     = "bare"     // serve no tools, and know no request about them
 	Silent   = "silent"   // read, and never answer
 	Stubborn = "stubborn" // serve, and go on after the end of the input and after SIGTERM
 	// HTTP serves streamable HTTP at the address that is the second argument, and
@@ -49,12 +51,14 @@ func run(mode string, args []string, stdin io.Reader, stdout io.Writer) error {
 	case Broken:
 		fmt.Fprintln(stdout, `{"jsonrpc":"2.0","id":[],"method":7}`)
 		<-forever
+	case Bare:
+		return serve(bare(), stdin, stdout)
 	case Silent:
 		_, err := io.Copy(io.Discard, stdin)
 		return err
 	case Stubborn:
 		signal.Ignore(syscall.SIGTERM)
-		_ = serve(stdin, stdout)
+		_ = serve(New(), stdin, stdout)
 		<-forever
 	case HTTP, Stateless:
 		server := New()
@@ -62,11 +66,25 @@ func run(mode string, args []string, stdin io.Reader, stdout io.Writer) error {
 			&sdk.StreamableHTTPOptions{Stateless: mode == Stateless})
 		return http.ListenAndServe(args[1], handler) //nolint:gosec // for a test, which waits for no slow client
 	}
-	return serve(stdin, stdout)
+	return serve(New(), stdin, stdout)
 }
 
-func serve(stdin io.Reader, stdout io.Writer) error {
-	return New().Run(context.Background(), &sdk.IOTransport{Reader: io.NopCloser(stdin), Writer: kept{stdout}})
+func serve(server *sdk.Server, stdin io.Reader, stdout io.Writer) error {
+	return server.Run(context.Background(), &sdk.IOTransport{Reader: io.NopCloser(stdin), Writer: kept{stdout}})
+}
+
+// bare returns a server that answers requests about tools as one that knows none.
+func bare() *sdk.Server {
+	s := sdk.NewServer(&sdk.Implementation{Name: "bare", Version: "1"}, nil)
+	s.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+			if method == "tools/list" {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found"}
+			}
+			return next(ctx, method, req)
+		}
+	})
+	return s
 }
 
 // kept is a writer that stays open.
