@@ -23,18 +23,20 @@ func (m *machine) create(t *rapid.T) {
 		key: rapid.SampledFrom([]string{"", "k0", "k1"}).Draw(t, "key"),
 	}
 	request, title := m.drawRequest(t), rapid.SampledFrom([]string{"", "a title"}).Draw(t, "title")
-	send := func(t *rapid.T) { m.createAs(t, at, request, title) }
+	below := m.drawChild(t)
+	send := func(t *rapid.T) { m.createAs(t, at, request, title, below) }
 	m.keep(request, send)
 	send(t)
 }
 
-func (m *machine) createAs(t *rapid.T, at address, request, title string) {
+func (m *machine) createAs(t *rapid.T, at address, request, title string, below child) {
 	if m.model.doubtful(request) {
 		return
 	}
-	s, made, want := m.model.create(at, request, fmt.Sprint("create ", at, title), title)
+	s, made, want := m.model.create(at, request, fmt.Sprint("create ", at, title, below), title, below)
 	got, code := ask(m.world, (*hostAccess).SessionCreate, &api.SessionCreateArgs{
 		Address: at.wire(), RequestID: sessions.RequestID(request), Title: title,
+		ParentID: sessions.SessionID(below.parent), ParentLocation: below.location,
 	})
 	require.Equal(t, want, code, "create %v", at)
 	if want == "" {
@@ -149,18 +151,6 @@ func (m *machine) detach(t *rapid.T) {
 	want := m.model.detach(at)
 	_, code := ask(m.world, (*hostAccess).SessionDetach, &api.SessionDetachArgs{Address: at.wire()})
 	require.Equal(t, want, code, "detach %v", at)
-}
-
-func (m *machine) remove(t *rapid.T) {
-	at := m.drawAddress(t)
-	how := rapid.SampledFrom([]api.IfBusy{api.IfBusyCancel, api.IfBusyReject}).Draw(t, "ifBusy")
-	deleted, want := m.model.remove(at, how == api.IfBusyReject)
-	got, code := ask(m.world, (*hostAccess).SessionDelete, &api.SessionDeleteArgs{Address: at.wire(), IfBusy: how})
-	require.Equal(t, want, code, "delete %v", at)
-	if want == "" {
-		require.Equal(t, deleted, got.Deleted)
-		require.Empty(t, got.Teardown)
-	}
 }
 
 func (m *machine) clear(t *rapid.T) {

@@ -10,7 +10,7 @@ import (
 // The contract's answers to what does not start a turn.
 
 // create is the contract's $sessionCreate.
-func (c *contract) create(at address, request, mark, title string) (s *session, made bool, _ sessions.Code) {
+func (c *contract) create(at address, request, mark, title string, below child) (s *session, made bool, _ sessions.Code) {
 	if k := c.remembered(request); k != nil {
 		switch {
 		case k.mark != mark:
@@ -29,8 +29,12 @@ func (c *contract) create(at address, request, mark, title string) (s *session, 
 	case byKey != nil:
 		s = byKey
 	default:
+		holder := c.find(address{id: below.parent})
+		if below.parent != "" && holder == nil {
+			return nil, false, sessions.CodeSessionNotFound
+		}
 		s, made = c.bear(at), true
-		s.title = title
+		s.title, s.parent, s.location, s.holder = title, below.parent, below.location, holder
 	}
 	c.remember(request, claim{mark: mark, session: s})
 	return s, made, ""
@@ -132,16 +136,27 @@ func (c *contract) detach(at address) sessions.Code {
 }
 
 // remove is the contract's $sessionDelete.
-func (c *contract) remove(at address, reject bool) (deleted bool, _ sessions.Code) {
-	s := c.find(at)
-	switch {
-	case s == nil:
-		return false, ""
-	case reject && s.active() != nil:
-		return false, sessions.CodeConflict
+func (c *contract) remove(at address, reject, detach bool) (deleted int64, _ sessions.Code) {
+	root := c.find(at)
+	if root == nil {
+		return 0, ""
 	}
-	c.bury(s)
-	return true, ""
+	ending := []*session{root}
+	if !detach {
+		ending = c.tree(root)
+	}
+	if reject && slices.ContainsFunc(ending, func(s *session) bool { return s.active() != nil }) {
+		return 0, sessions.CodeConflict
+	}
+	for _, s := range ending {
+		c.bury(s)
+	}
+	for _, s := range c.sessions {
+		if detach && s.parent == root.id && s.location == sessions.Local {
+			s.parent, s.location, s.holder = "", "", nil
+		}
+	}
+	return int64(len(ending)), ""
 }
 
 // clear is the contract's $sessionClearAll.

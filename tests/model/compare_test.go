@@ -1,7 +1,6 @@
 package model
 
 import (
-	"fmt"
 	"maps"
 
 	"github.com/stretchr/testify/require"
@@ -18,20 +17,11 @@ func (m *machine) compare(t *rapid.T) {
 	m.told("")
 	m.compareList(t)
 	for _, s := range m.model.sessions {
-		if now := s.sum(); m.compared[s] != now {
+		if now := m.model.sum(s); m.compared[s] != now {
 			m.compareSession(t, s)
-			m.compared[s] = s.sum()
+			m.compared[s] = m.model.sum(s)
 		}
 	}
-}
-
-// sum differs when anything of the session does.
-func (s *session) sum() string {
-	sum := fmt.Sprintf("%+v", *s)
-	for _, t := range s.turns {
-		sum += fmt.Sprintf("%+v", *t)
-	}
-	return sum
 }
 
 // compareAll compares everything, whether it should have changed or not.
@@ -81,6 +71,8 @@ type shown struct {
 	closedAt     int64
 	closedReason string
 	lastError    sessions.Code
+	parent       string
+	location     sessions.Location
 }
 
 func (s *session) shown() shown {
@@ -88,6 +80,7 @@ func (s *session) shown() shown {
 		id: s.id, key: s.key, status: s.status, title: s.title, labels: s.labels, preview: s.preview,
 		turns: s.ended(), messages: int64(len(s.messages)), activeAt: s.activeAt,
 		closedAt: s.closedAt, closedReason: s.closedReason, lastError: s.lastError,
+		parent: s.parent, location: s.location,
 	}
 	if t := s.active(); t != nil {
 		is.active = t.id
@@ -100,6 +93,7 @@ func shownOf(s sessions.Session) shown {
 		id: string(s.ID), key: s.TargetKey, status: s.Status, title: s.Title, labels: s.Labels, preview: s.Preview,
 		turns: s.TurnCount, messages: s.MessageCount, activeAt: int64(s.LastActiveAt),
 		closedAt: int64(s.ClosedAt), closedReason: s.ClosedReason,
+		parent: string(s.ParentID), location: s.ParentLocation,
 	}
 	if s.ActiveTurn != nil {
 		is.active = s.ActiveTurn.TurnID
@@ -116,6 +110,7 @@ func (m *machine) compareSession(t *rapid.T, s *session) {
 	m.compareTurns(t, s, at)
 	m.compareState(t, s, at)
 	m.compareFrames(t, s, at)
+	m.compareChildren(t, s, at)
 }
 
 func (m *machine) compareMessages(t *rapid.T, s *session, at api.Address) {

@@ -43,6 +43,10 @@ type session struct {
 	closedAt     int64
 	closedReason string
 	lastError    sessions.Code
+
+	parent   string            // its id, "" for a root; a remote child's outlives it
+	location sessions.Location // "" for a root
+	holder   *session          // whose record it is in
 }
 
 // message is what the contract says of a message.
