@@ -32,7 +32,7 @@ func (l localAgents) Make(ctx context.Context, call sessions.ChildCall, known *s
 	if known != nil {
 		return *known, nil
 	}
-	if err := l.checkDepth(ctx); err != nil {
+	if _, err := l.deps.childDepth(ctx, l.owner, l.parent); err != nil {
 		return sessions.Ref{}, err
 	}
 	made, err := l.deps.store.CreateSession(ctx, sessions.CreateSession{
@@ -50,29 +50,6 @@ func (l localAgents) Make(ctx context.Context, call sessions.ChildCall, known *s
 		SessionID: s.ID, Location: sessions.Local, ProfileKey: s.ProfileKey, Name: call.Name,
 		TurnID: call.TurnID, CallID: call.CallID, Status: sessions.RefStatus(s.Status), CreatedAt: s.CreatedAt,
 	}, nil
-}
-
-// checkDepth refuses a child whose parent has as many local parents above it as
-// there may be levels.
-func (l localAgents) checkDepth(ctx context.Context) error {
-	limit := l.deps.limits.SubagentDepth
-	id := l.parent
-	for range limit {
-		s, err := l.deps.store.Session(ctx, l.owner, sessions.Address{ID: id})
-		if sessions.CodeOf(err) == sessions.CodeSessionNotFound && id != l.parent {
-			return nil // deleted, and its children live on as roots
-		}
-		if err != nil {
-			return err
-		}
-		if s.ParentID == "" || s.ParentLocation != sessions.Local {
-			return nil
-		}
-		id = s.ParentID
-	}
-	return sessions.Errorf(sessions.CodeToolInvokeFailed,
-		"Sub-agents may be nested %d levels deep, and this would be one more; do the work without another.", limit).
-		With("limit", "subagentDepth").With("max", limit)
 }
 
 // Find looks the turn of a request up in the store, where it is found also when

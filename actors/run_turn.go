@@ -29,6 +29,11 @@ func (t runTurn) Agents(profile string) subagent.Place {
 	return localAgents{t.run.deps, t.run.ident.owner, t.run.ident.id, profile}
 }
 
+// ChildDepth counts the levels above a sub-agent of the run's session.
+func (t runTurn) ChildDepth(ctx context.Context) (int, error) {
+	return t.run.deps.childDepth(ctx, t.run.ident.owner, t.run.ident.id)
+}
+
 // ChildChanged stores a frame about a sub-session, unless the turn's last one
 // about it says the same. When the turn has ended, so has the context of its
 // calls, which says why.

@@ -21,7 +21,7 @@ type Limits struct {
 	StateBytes        int64 // stateBytes: one named value of a session's state
 	ParallelToolCalls int   // parallelToolCalls: tools of one step running at a time
 	FramesPerSession  int64 // framesPerSession: frames that a session keeps; older ones are cut
-	SubagentDepth     int   // subagentDepth: levels of local sub-agents below a root
+	SubagentDepth     int   // subagentDepth: levels of sub-agents below a session that is none, on all hosts
 }
 
 // DefaultLimits returns the limits of a host that configures none.

@@ -2,6 +2,7 @@ package remotes
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,7 +15,7 @@ import (
 )
 
 // Labels that a child has on its own host, so that people there can tell where it
-// comes from.
+// comes from. One more, subagent.LabelDepth, says how deep it is.
 const (
 	LabelParent = "agenthost.parent"
 	LabelCall   = "agenthost.call"
@@ -24,6 +25,7 @@ const (
 type place struct {
 	remote  *Remote
 	call    tools.Call
+	home    subagent.Home
 	profile string
 }
 
@@ -36,6 +38,13 @@ func (p *place) Host() string { return p.remote.name }
 // Make records a child, then makes it. One that was recorded before and may not
 // have been made is asked for again under the same id.
 func (p *place) Make(ctx context.Context, call sessions.ChildCall, known *sessions.Ref) (sessions.Ref, error) {
+	if known != nil && known.Status != sessions.RefCreated {
+		return *known, nil
+	}
+	depth, err := p.home.ChildDepth(ctx)
+	if err != nil {
+		return sessions.Ref{}, err
+	}
 	if known == nil {
 		stored, err := p.call.Turn.Refs().AddRefs(ctx, call.Life, []sessions.Ref{{
 			SessionID: sessions.SessionID(uuid.Must(uuid.NewV7()).String()), Location: sessions.Remote,
@@ -47,13 +56,12 @@ func (p *place) Make(ctx context.Context, call sessions.ChildCall, known *sessio
 		}
 		known = &stored[0]
 	}
-	if known.Status != sessions.RefCreated {
-		return *known, nil
-	}
-	err := p.reach(ctx, *known, func(ctx context.Context, c *client.Client) error {
+	err = p.reach(ctx, *known, func(ctx context.Context, c *client.Client) error {
 		_, err := c.SessionCreate(ctx, api.SessionCreateArgs{
 			Address: api.Address{SessionID: known.SessionID, ProfileKey: p.profile},
-			Labels:  map[string]string{LabelParent: string(p.call.SessionID), LabelCall: string(call.CallID)},
+			Labels: map[string]string{
+				LabelParent: string(p.call.SessionID), LabelCall: string(call.CallID), subagent.LabelDepth: strconv.Itoa(depth),
+			},
 		})
 		return err
 	})

@@ -61,7 +61,11 @@ func (r *Remote) Mount(tree *tools.Tree, profiles ...string) error {
 }
 
 func (r *Remote) at(call tools.Call, profile string) (subagent.Place, error) {
-	return &place{remote: r, call: call, profile: profile}, nil
+	home, ok := call.Turn.(subagent.Home)
+	if !ok {
+		return nil, &tools.Failure{Message: "This host cannot keep sub-agents."}
+	}
+	return &place{remote: r, call: call, home: home, profile: profile}, nil
 }
 
 // Close lets go of idle connections. Calls under way go on.

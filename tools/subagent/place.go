@@ -59,7 +59,15 @@ type Home interface {
 	tools.Turn
 	// Agents is the place of children with a profile of the turn's own host.
 	Agents(profile string) Place
+	// ChildDepth returns how many levels of agents a child of the turn's session has
+	// above it, those on other hosts included: 1 or more. The error is
+	// TOOL_INVOKE_FAILED when there would be more than the host allows.
+	ChildDepth(ctx context.Context) (int, error)
 }
+
+// LabelDepth is the label by which a child on another host knows its ChildDepth,
+// so that hosts that ask each other come to an end.
+const LabelDepth = "agenthost.depth"
 
 // Here is the place of children on the host that the call comes from; see New.
 func Here(call tools.Call, profile string) (Place, error) {
