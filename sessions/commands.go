@@ -245,18 +245,6 @@ type TurnResume struct {
 	Attempts int // tries after an unclean stop, this one included
 }
 
-// TurnEnd says how a turn ends. Its terminal frame is derived from it and
-// stored last.
-type TurnEnd struct {
-	Status     TurnStatus // a terminal one
-	Error      *ErrorInfo // nil for completed and cancelled
-	FinalSeq   int64      // seq of the answer; 0 if none
-	ClaimTTLMs int64      // milliseconds for which the request id is remembered
-	// Detached says that the session is freed from the turn: it is idle
-	// afterwards, whatever the turn's status, and its epoch is raised.
-	Detached bool
-}
-
 // CommittedTurn is the answer to CommitTurn.
 type CommittedTurn struct {
 	Frames  []Frame // as stored, in order, the terminal one last

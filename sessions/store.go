@@ -28,29 +28,6 @@ type Store interface {
 	HostStore
 }
 
-// ErrNoSession is the answer to an address that no session has, whatever the
-// operation and whoever might have a session there.
-var ErrNoSession = Errorf(CodeSessionNotFound, "No session has this address; create it first or check the id.")
-
-// ErrFenced refuses a write of a dead incarnation or an older epoch. Nothing of
-// the write is stored.
-var ErrFenced = Errorf(CodeConflict, "The write belongs to a life or activation of the session that is over.")
-
-// ErrTreeBusy refuses a delete that is to leave busy sessions alone. Its
-// details.reason tells it from other conflicts.
-var ErrTreeBusy = Errorf(CodeConflict, "The session, or one below it, is busy; wait for its turn to end or delete it with the turn.").
-	With("reason", ReasonBusy)
-
-// ReasonBusy is the details.reason of ErrTreeBusy.
-const ReasonBusy = "busy"
-
-// ErrTurnEnded refuses a write to a turn that is already terminal.
-var ErrTurnEnded = Errorf(CodeConflict, "The turn has already ended.")
-
-// ErrOutcomeUnknown is returned when the caller stopped waiting for a write
-// that may still land.
-var ErrOutcomeUnknown = Errorf(CodeStoreUnavailable, "The write was not confirmed in time; ask again with the same request id.")
-
 // SessionWriter makes, changes and removes sessions.
 type SessionWriter interface {
 	// CreateSession stores a new session, or returns the stored one unchanged

@@ -25,7 +25,7 @@ func (s *Store) AcceptTurn(ctx context.Context, c sessions.AcceptTurn) (sessions
 			return sessions.AcceptedTurn{}, err
 		}
 		if !c.Admitted {
-			return sessions.AcceptedTurn{}, errNotAdmitted
+			return sessions.AcceptedTurn{}, sessions.ErrNotAdmitted
 		}
 		return s.start(c, r, again)
 	})
@@ -57,7 +57,7 @@ func (s *Store) acceptable(c sessions.AcceptTurn, r *record) error {
 			return sessions.ErrFenced
 		}
 	case r.session.Status == sessions.StatusClosed:
-		return errClosedSession
+		return sessions.ErrSessionClosed
 	case stale, c.Fence.Incarnation != 0 && c.Fence.Incarnation != r.life():
 		return sessions.ErrFenced
 	case r.busy() != nil:
@@ -77,14 +77,14 @@ func retried(c sessions.AcceptTurn, r *record) (*turn, error) {
 	case r == nil:
 		return nil, sessions.ErrNoSession
 	case len(r.turns) == 0:
-		return nil, errNothingToRetry
+		return nil, sessions.ErrNothingToRetry
 	}
 	last := r.turns[len(r.turns)-1]
 	switch {
 	case *c.Retry != "" && *c.Retry != last.TurnID:
-		return nil, errNotLast
+		return nil, sessions.ErrNotLastTurn
 	case last.Status == sessions.TurnIsCompleted:
-		return nil, errNothingToRetry
+		return nil, sessions.ErrNothingToRetry
 	}
 	return last, nil
 }

@@ -51,11 +51,11 @@ func (s *Store) repeated(owner sessions.Owner, r *sessions.Request, now sessions
 	case !found:
 		return nil, nil
 	case c.fingerprint != r.Fingerprint:
-		return nil, errOtherRequest
+		return nil, sessions.ErrOtherRequest
 	case tombstone:
-		return nil, errDeletedClaim
+		return nil, sessions.ErrRequestDeleted
 	case (c.turnID != "") != turns:
-		return nil, errOtherRequest
+		return nil, sessions.ErrOtherRequest
 	}
 	return &c, nil
 }

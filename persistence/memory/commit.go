@@ -19,9 +19,11 @@ func (s *Store) CommitTurn(ctx context.Context, c sessions.CommitTurn) (sessions
 		if err != nil {
 			return sessions.CommittedTurn{}, err
 		}
-		next, err := following(c, r, t)
-		if err != nil {
-			return sessions.CommittedTurn{}, err
+		next := r.session.Status
+		if c.End != nil {
+			if next, err = c.End.After(t.Status, next); err != nil {
+				return sessions.CommittedTurn{}, err
+			}
 		}
 		if c.Resume != nil {
 			t.Attempts = c.Resume.Attempts
@@ -67,18 +69,7 @@ func framesOf(c sessions.CommitTurn) ([]sessions.FrameBody, error) {
 	if c.End == nil {
 		return bodies, nil
 	}
-	switch c.End.Status {
-	case sessions.TurnIsCompleted:
-		return append(bodies, sessions.Completed{}), nil
-	case sessions.TurnIsCancelled:
-		return append(bodies, sessions.Cancelled{}), nil
-	case sessions.TurnIsInterrupted:
-		return append(bodies, sessions.Interrupted{Error: c.End.Error}), nil
-	case sessions.TurnIsFailed:
-		return append(bodies, sessions.Failed{Error: c.End.Error}), nil
-	default:
-		return nil, sessions.Errorf(sessions.CodeInternal, "A turn cannot end as %q.", c.End.Status)
-	}
+	return append(bodies, c.End.Frame()), nil
 }
 
 // committable returns the session and the turn if the step may be written.
@@ -100,25 +91,6 @@ func (s *Store) committable(c sessions.CommitTurn) (*record, *turn, error) {
 		}
 	}
 	return r, t, nil
-}
-
-// following returns the session's status after the step.
-func following(c sessions.CommitTurn, r *record, t *turn) (sessions.Status, error) {
-	if c.End == nil {
-		return r.session.Status, nil
-	}
-	if !t.Status.CanBecome(c.End.Status) {
-		return "", sessions.Errorf(sessions.CodeInternal, "A turn that is %s cannot become %s.", t.Status, c.End.Status)
-	}
-	trigger := c.End.Status.EndTrigger()
-	if c.End.Detached {
-		trigger = sessions.SessionDetached
-	}
-	next, err := sessions.Next(r.session.Status, trigger)
-	if err != nil {
-		return "", sessions.Errorf(sessions.CodeInternal, "The session cannot follow its turn's end.").Because(err)
-	}
-	return next, nil
 }
 
 // end moves turn and session to where the end leads, and starts the claim's last

@@ -49,7 +49,7 @@ func (s *Store) existing(c sessions.CreateSession) (*record, error) {
 	case byID == nil:
 		return byKey, nil
 	case byKey != nil && byKey != byID:
-		return nil, errTwoSessions
+		return nil, sessions.ErrTwoSessions
 	}
 	return byID, nil
 }
@@ -70,7 +70,7 @@ func (s *Store) childOf(c sessions.CreateSession) (*record, error) {
 	}
 	child := s.find(c.Owner, sessions.Address{ID: ref.SessionID})
 	if child == nil {
-		return nil, errNoChild
+		return nil, sessions.ErrNoChild
 	}
 	return child, nil
 }
@@ -79,7 +79,7 @@ func (s *Store) parentOf(c sessions.CreateSession) (*record, error) {
 	parent := s.find(c.Owner, sessions.Address{ID: c.ParentID})
 	switch {
 	case parent == nil:
-		return nil, errNoParent
+		return nil, sessions.ErrNoParent
 	case c.Call.Life != 0 && c.Call.Life != parent.life():
 		return nil, sessions.ErrFenced
 	}

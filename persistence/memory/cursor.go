@@ -31,7 +31,7 @@ func parseCursor(text, list string) (*cursor, error) {
 	var c cursor
 	data, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || json.Unmarshal(data, &c) != nil || c.List != list || c.String() != text {
-		return nil, errCursor
+		return nil, sessions.ErrCursor
 	}
 	return &c, nil
 }

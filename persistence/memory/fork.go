@@ -41,7 +41,7 @@ func (s *Store) forkable(c sessions.ForkSession) (*record, error) {
 	}
 	key := sessions.Key{Target: c.NewTarget, Profile: origin.session.ProfileKey}
 	if s.find(c.Owner, sessions.Address{ID: c.NewID}) != nil || s.find(c.Owner, sessions.Address{Key: key}) != nil {
-		return nil, errForkTaken
+		return nil, sessions.ErrForkTaken
 	}
 	return origin, nil
 }

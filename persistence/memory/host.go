@@ -54,6 +54,8 @@ func (s *Store) Heard(ctx context.Context, heard []sessions.DeletedSession) erro
 	return err
 }
 
+var errUnsupported = sessions.Errorf(sessions.CodeNotSupported, "A store in memory has no files to compact.")
+
 // Compact is NOT_SUPPORTED: there is no file to give space back to.
 func (s *Store) Compact(ctx context.Context, _ bool) (sessions.Compaction, error) {
 	return write(ctx, s, func() (sessions.Compaction, error) { return sessions.Compaction{}, errUnsupported })

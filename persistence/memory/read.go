@@ -12,7 +12,7 @@ func ofLife[R any](ctx context.Context, s *Store, life sessions.Incarnation, f f
 		r := s.lives[life]
 		if r == nil {
 			var none R
-			return none, errNoLife
+			return none, sessions.ErrLifeOver
 		}
 		return f(r)
 	})

@@ -48,7 +48,7 @@ func (r *record) busy() error {
 	if r.session.ActiveTurn == nil {
 		return nil
 	}
-	return errBusy.With("turnId", r.session.ActiveTurn.TurnID)
+	return sessions.ErrSessionBusy.With("turnId", r.session.ActiveTurn.TurnID)
 }
 
 // quietSince is when the session was last active, as retention counts it.

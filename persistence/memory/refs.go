@@ -82,7 +82,7 @@ func (s *Store) SettleRef(ctx context.Context, c sessions.SettleRef) error {
 		}
 		i := r.remoteRef(c.Child)
 		if i < 0 {
-			return false, errNoRef
+			return false, sessions.ErrNoRef
 		}
 		r.refs[i].Status, r.refs[i].EndedAt = c.Status, 0
 		if c.Status.Ended() {

@@ -27,7 +27,7 @@ func (s *Store) SeedSession(ctx context.Context, c sessions.SeedSession) (sessio
 			}
 			r = s.born(template, c.Now)
 		case r.session.Status == sessions.StatusClosed:
-			return sessions.SeededSession{}, errClosedSession
+			return sessions.SeededSession{}, sessions.ErrSessionClosed
 		case r.busy() != nil:
 			return sessions.SeededSession{}, r.busy()
 		}

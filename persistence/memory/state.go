@@ -16,7 +16,7 @@ func (s *Store) SetState(ctx context.Context, c sessions.SetState) (int64, error
 		case r == nil:
 			return 0, sessions.ErrNoSession
 		case r.session.Status == sessions.StatusClosed:
-			return 0, errClosedSession
+			return 0, sessions.ErrSessionClosed
 		}
 		stored, known := r.state[c.Name]
 		present := known && !stored.removed

@@ -92,7 +92,7 @@ func write[R any](ctx context.Context, s *Store, f func() (R, error)) (R, error)
 func read[R any](ctx context.Context, s *Store, f func() (R, error)) (R, error) {
 	var none R
 	if ctx.Err() != nil {
-		return none, errGivenUp.Because(context.Cause(ctx))
+		return none, sessions.ErrReadGivenUp.Because(context.Cause(ctx))
 	}
 	return alone(s, f)
 }
@@ -102,7 +102,7 @@ func alone[R any](s *Store, f func() (R, error)) (R, error) {
 	defer s.door.unlock()
 	if s.closed {
 		var none R
-		return none, errClosed
+		return none, sessions.ErrStoreClosed
 	}
 	return f()
 }

@@ -58,7 +58,7 @@ func allows(c sessions.DeleteSession, all []*record) error {
 		return sessions.ErrTreeBusy
 	}
 	if c.Retire != nil && slices.ContainsFunc(all, func(r *record) bool { return r.retained(*c.Retire) }) {
-		return errRetained
+		return sessions.ErrRetained
 	}
 	return nil
 }

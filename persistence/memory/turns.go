@@ -48,7 +48,7 @@ func (s *Store) latest(ctx context.Context, life sessions.Incarnation, is func(*
 				return copyTurn(t.Turn), nil
 			}
 		}
-		return sessions.Turn{}, errNoTurn
+		return sessions.Turn{}, sessions.ErrNoTurn
 	})
 }
 

@@ -9,14 +9,6 @@ import (
 	"agenthost/sessions"
 )
 
-var (
-	errClosedSession  = sessions.Errorf(sessions.CodeSessionClosed, "The session is closed and takes no more input; use another session.")
-	errBusy           = sessions.Errorf(sessions.CodeAgentBusy, "Another request of this session is in flight; try again when it has ended.")
-	errNothingToRetry = sessions.Errorf(sessions.CodeConflict, "The session has no last turn that failed, was cancelled or was interrupted; send a prompt.")
-	errNotLast        = sessions.Errorf(sessions.CodeConflict, "Only the session's last turn can be retried; this one is not it.")
-	errNotAdmitted    = sessions.Errorf(sessions.CodeOverloaded, "The host has as many busy turns as it may; try again after a pause.")
-)
-
 // acceptance is a prompt on its way into the store, with all the work done that
 // needs no look at the store.
 type acceptance struct {
@@ -68,14 +60,14 @@ func (a *acceptance) duplicate(t *tx, claim *claimRow) (sessions.AcceptedTurn, e
 		return none, err
 	}
 	if claim.TurnID == "" {
-		return none, errConflict
+		return none, sessions.ErrOtherRequest
 	}
 	session, err := liveSession(always, t, claim.Life)
 	if err != nil {
 		return none, err
 	}
 	if session == nil {
-		return none, errDeletedClaim
+		return none, sessions.ErrRequestDeleted
 	}
 	turn, err := findTurn(always, t, claim.TurnID)
 	if err != nil {
@@ -110,7 +102,7 @@ func (a *acceptance) check(t *tx, session *sessionRow) error {
 			return sessions.ErrFenced
 		}
 	case session.Status == sessions.StatusClosed:
-		return errClosedSession
+		return sessions.ErrSessionClosed
 	case session.damaged:
 		return errDamaged
 	case stale, c.Fence.Incarnation != 0 && c.Fence.Incarnation != session.Fence.Incarnation:
@@ -124,7 +116,7 @@ func (a *acceptance) check(t *tx, session *sessionRow) error {
 		return err
 	}
 	if !c.Admitted {
-		return errNotAdmitted
+		return sessions.ErrNotAdmitted
 	}
 	return nil
 }
@@ -231,13 +223,13 @@ func (a *acceptance) findRetried(t *tx, session *sessionRow) error {
 		session.Fence.Incarnation))
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return errNothingToRetry
+		return sessions.ErrNothingToRetry
 	case err != nil:
 		return err
 	case *a.c.Retry != "" && *a.c.Retry != last.TurnID:
-		return errNotLast
+		return sessions.ErrNotLastTurn
 	case last.Status == sessions.TurnIsCompleted:
-		return errNothingToRetry
+		return sessions.ErrNothingToRetry
 	}
 	a.again = &last.Turn
 	return nil

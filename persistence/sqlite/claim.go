@@ -8,12 +8,6 @@ import (
 	"agenthost/sessions"
 )
 
-var errConflict = sessions.Errorf(sessions.CodeRequestConflict,
-	"The request id was used for another request; use a new id for a new request.")
-
-var errDeletedClaim = sessions.Errorf(sessions.CodeSessionDeleted,
-	"The session this request belonged to was deleted; use a new request id to start again.")
-
 // Claim returns what is known of a request id; see the port.
 func (s *Store) Claim(ctx context.Context, owner sessions.Owner, id sessions.RequestID, now sessions.Time) (sessions.Claim, bool, error) {
 	var claim *claimRow
@@ -59,9 +53,9 @@ func findClaim(ctx context.Context, q querier, owner sessions.Owner, id sessions
 func (c *claimRow) repeated(fingerprint [32]byte) error {
 	switch {
 	case c.Fingerprint != fingerprint:
-		return errConflict
+		return sessions.ErrOtherRequest
 	case c.Tombstone:
-		return errDeletedClaim
+		return sessions.ErrRequestDeleted
 	}
 	return nil
 }
@@ -70,7 +64,7 @@ func (c *claimRow) repeated(fingerprint [32]byte) error {
 func (c *claimRow) session(t *tx) (*sessionRow, error) {
 	session, err := liveSession(always, t, c.Life)
 	if err == nil && session == nil {
-		err = errDeletedClaim
+		err = sessions.ErrRequestDeleted
 	}
 	return session, err
 }

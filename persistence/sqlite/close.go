@@ -19,7 +19,7 @@ func (s *Store) CloseSession(ctx context.Context, c sessions.CloseSession) (sess
 		case session.Status == sessions.StatusClosed:
 			return sessions.ClosedSession{Session: session.Session}, nil
 		case session.ActiveTurn != nil:
-			return none, errBusy.With("turnId", session.ActiveTurn.TurnID)
+			return none, sessions.ErrSessionBusy.With("turnId", session.ActiveTurn.TurnID)
 		}
 		next, err := sessions.Next(session.Status, sessions.SessionClosed)
 		if err != nil {

@@ -54,12 +54,9 @@ func prepareCommit(c sessions.CommitTurn) (*commitment, error) {
 	}
 	bodies := slices.Clone(c.Frames)
 	if c.End != nil {
-		if !c.End.Status.Terminal() {
-			return nil, sessions.Errorf(sessions.CodeInternal, "A turn cannot end as %q.", c.End.Status)
-		}
 		end := *c.End
 		p.c.End = &end
-		bodies = append(bodies, terminalFrame(end))
+		bodies = append(bodies, end.Frame())
 	}
 	for i, b := range bodies {
 		if err := p.addFrame(b, c.End != nil && i == len(bodies)-1); err != nil {
@@ -80,20 +77,6 @@ func complete(m *sessions.Message, c sessions.CommitTurn) {
 	}
 	if m.CreatedAt == 0 {
 		m.CreatedAt = c.Now
-	}
-}
-
-// terminalFrame is the frame that tells of a turn's end.
-func terminalFrame(end sessions.TurnEnd) sessions.FrameBody {
-	switch end.Status {
-	case sessions.TurnIsCompleted:
-		return sessions.Completed{}
-	case sessions.TurnIsCancelled:
-		return sessions.Cancelled{}
-	case sessions.TurnIsInterrupted:
-		return sessions.Interrupted{Error: end.Error}
-	default:
-		return sessions.Failed{Error: end.Error}
 	}
 }
 
@@ -219,16 +202,9 @@ func (p *commitment) read(t *tx) (*sessionRow, turnRow, error) {
 // last period of life.
 func (p *commitment) end(t *tx, session *sessionRow, turn *turnRow) error {
 	end := p.c.End
-	if !turn.Status.CanBecome(end.Status) {
-		return sessions.Errorf(sessions.CodeInternal, "A turn that is %s cannot become %s.", turn.Status, end.Status)
-	}
-	trigger := end.Status.EndTrigger()
-	if end.Detached {
-		trigger = sessions.SessionDetached
-	}
-	next, err := sessions.Next(session.Status, trigger)
+	next, err := end.After(turn.Status, session.Status)
 	if err != nil {
-		return sessions.Errorf(sessions.CodeInternal, "The session cannot follow its turn's end.").Because(err)
+		return err
 	}
 	turn.Status, turn.Error, turn.FinalSeq = end.Status, end.Error, end.FinalSeq
 	turn.EndedAt, turn.LastFrame = p.c.Now, session.LastFrame

@@ -70,7 +70,7 @@ func (s *Store) compact() error {
 	}
 	for range journalTries {
 		if s.isClosing() {
-			return errClosed
+			return sessions.ErrStoreClosed
 		}
 		empty, err := doSoloPatiently(s.writer, (*link).emptyJournal)
 		if err != nil || empty {

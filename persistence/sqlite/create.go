@@ -41,7 +41,7 @@ func existing(t *tx, c sessions.CreateSession, claim *claimRow) (*sessionRow, er
 	if claim != nil {
 		session, err := liveSession(always, t, claim.Life)
 		if err == nil && session == nil {
-			err = errDeletedClaim
+			err = sessions.ErrRequestDeleted
 		}
 		return session, err
 	}
@@ -64,7 +64,7 @@ func existing(t *tx, c sessions.CreateSession, claim *claimRow) (*sessionRow, er
 	case byID == nil:
 		return byKey, nil
 	case byKey != nil && byKey.Fence.Incarnation != byID.Fence.Incarnation:
-		return nil, sessions.Errorf(sessions.CodeConflict, "The id and the key belong to two different sessions; give one of them.")
+		return nil, sessions.ErrTwoSessions
 	default:
 		return byID, nil
 	}
@@ -87,15 +87,10 @@ func childOf(t *tx, c sessions.CreateSession) (*sessionRow, error) {
 	}
 	child, err := findSession(always, t, c.Owner, sessions.Address{ID: ref.SessionID})
 	if err == nil && child == nil {
-		err = errNoChild
+		err = sessions.ErrNoChild
 	}
 	return child, err
 }
-
-var (
-	errNoParent = sessions.Errorf(sessions.CodeSessionNotFound, "The parent session does not exist; create it first.")
-	errNoChild  = sessions.Errorf(sessions.CodeSessionNotFound, "The child session of this call is gone.")
-)
 
 func parentOf(t *tx, c sessions.CreateSession) (*sessionRow, error) {
 	parent, err := findSession(always, t, c.Owner, sessions.Address{ID: c.ParentID})
@@ -103,7 +98,7 @@ func parentOf(t *tx, c sessions.CreateSession) (*sessionRow, error) {
 	case err != nil:
 		return nil, err
 	case parent == nil:
-		return nil, errNoParent
+		return nil, sessions.ErrNoParent
 	case c.Call.Life != 0 && c.Call.Life != parent.Fence.Incarnation:
 		return nil, sessions.ErrFenced
 	}
@@ -174,7 +169,7 @@ func (c claimant) find(t *tx) (*claimRow, error) {
 		return nil, err
 	}
 	if claim.TurnID != "" {
-		return nil, errConflict
+		return nil, sessions.ErrOtherRequest
 	}
 	return claim, nil
 }

@@ -12,9 +12,7 @@ import (
 )
 
 var (
-	errClosed   = sessions.Errorf(sessions.CodeStoreUnavailable, "The store is closed; try again after the host's restart.")
 	errOverload = sessions.Errorf(sessions.CodeOverloaded, "Too many writes are waiting for the store; try again after a pause.")
-	errNoLife   = sessions.Errorf(sessions.CodeSessionNotFound, "The session is gone.")
 	errDamaged  = sessions.Errorf(sessions.CodeSessionDamaged, "A stored body of the session fails its checksum; delete the session to go on.")
 )
 
@@ -64,7 +62,7 @@ func translate(err error) error {
 		return coded
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return unavailable("The read was given up before the store answered.", err)
+		return sessions.ErrReadGivenUp.Because(err)
 	}
 	message := "The store could not do this; look at the host's log."
 	if primary, ok := fileCauses[errnoOf(err)]; ok {

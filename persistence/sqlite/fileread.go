@@ -129,5 +129,5 @@ func rebuiltEnd(life sessions.Incarnation, run fileRun) (sessions.Frame, bool) {
 		return sessions.Frame{}, false
 	}
 	return sessions.Frame{Seq: seq, Cursor: sessions.CursorAt(life, seq), TurnID: run.of.TurnID, RequestID: run.of.RequestID,
-		At: run.of.EndedAt, Body: terminalFrame(sessions.TurnEnd{Status: run.of.Status, Error: run.of.Error})}, true
+		At: run.of.EndedAt, Body: sessions.TurnEnd{Status: run.of.Status, Error: run.of.Error}.Frame()}, true
 }

@@ -110,7 +110,7 @@ func (s *Store) removeFoldersOf(lives []sessions.Incarnation, r *removal) error 
 func (s *Store) removeFolder(life sessions.Incarnation, r *removal) error {
 	if s.isClosing() {
 		s.tidy.Store(false)
-		return errClosed
+		return sessions.ErrStoreClosed
 	}
 	removed, err := s.files.removeLife(life)
 	r.addFiles(removed)

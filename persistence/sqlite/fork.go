@@ -6,8 +6,6 @@ import (
 	"agenthost/sessions"
 )
 
-var errForkTaken = sessions.Errorf(sessions.CodeConflict, "The new session's id or key is in use; choose another one.")
-
 // forking is a copy of a conversation on its way into the store. Stored messages
 // never change, so those there are beforehand are copied by the caller's
 // goroutine, and the writer copies what has come since.
@@ -102,7 +100,7 @@ func (p *forking) origin(t *tx) (*sessionRow, error) {
 			return nil, err
 		}
 		if taken != nil {
-			return nil, errForkTaken
+			return nil, sessions.ErrForkTaken
 		}
 	}
 	return origin, nil

@@ -80,7 +80,7 @@ func (l *listing) resume(cursor string) error {
 	var from listCursor
 	text, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	if err != nil || json.Unmarshal(text, &from) != nil || from.Filter != l.filter() {
-		return errCursor
+		return sessions.ErrCursor
 	}
 	l.from = &from
 	return nil

@@ -201,7 +201,7 @@ func (s *Store) goBackground(f func()) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.isClosing() {
-		return errClosed
+		return sessions.ErrStoreClosed
 	}
 	s.background.Go(f)
 	return nil

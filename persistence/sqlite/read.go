@@ -78,7 +78,7 @@ func (s *Store) ofLife(ctx context.Context, life sessions.Incarnation, f func(qu
 			return err
 		}
 		if row == nil {
-			return errNoLife
+			return sessions.ErrLifeOver
 		}
 		return f(q, row)
 	})
@@ -150,11 +150,3 @@ func (r seqRange) args(first ...any) []any {
 }
 
 const maxSeq = 1<<63 - 1
-
-// cut drops the row that was read only to know that it is there.
-func cut[R any](rows []R, limit int) ([]R, bool) {
-	if limit > 0 && len(rows) > limit {
-		return rows[:limit], true
-	}
-	return rows, false
-}

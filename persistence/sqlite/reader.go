@@ -6,6 +6,8 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+
+	"agenthost/sessions"
 )
 
 // readers answers questions on a fixed number of read-only connections.
@@ -39,7 +41,7 @@ func (r *readers) read(ctx context.Context, f func(querier) error) error {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if r.closed {
-		return errClosed
+		return sessions.ErrStoreClosed
 	}
 	if err := r.at.check(); err != nil {
 		return err

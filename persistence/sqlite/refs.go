@@ -8,11 +8,8 @@ import (
 	"agenthost/sessions"
 )
 
-var (
-	errNoRef       = sessions.Errorf(sessions.CodeNotFound, "The session has no such remote sub-session.")
-	errLocationRef = sessions.Errorf(sessions.CodeSessionDamaged,
-		"A sub-session's record does not say where it lives, which is never guessed; delete the session to go on.")
-)
+var errLocationRef = sessions.Errorf(sessions.CodeSessionDamaged,
+	"A sub-session's record does not say where it lives, which is never guessed; delete the session to go on.")
 
 // AddRefs stores refs unless they are there; see the port.
 func (s *Store) AddRefs(ctx context.Context, parent sessions.Incarnation, refs []sessions.Ref) ([]sessions.Ref, error) {
@@ -137,7 +134,7 @@ func (s *Store) SettleRef(ctx context.Context, c sessions.SettleRef) error {
 		n, err := t.exec("UPDATE sub_session_refs SET status = ?, ended_ms = ? WHERE sid = ? AND child_id = ? AND location = 'remote'",
 			c.Status, ended, c.Parent, c.Child)
 		if err == nil && n == 0 {
-			err = errNoRef
+			err = sessions.ErrNoRef
 		}
 		return true, err
 	})
@@ -164,7 +161,7 @@ func (s *Store) Refs(ctx context.Context, parent sessions.Incarnation) (refs []s
 			return err
 		}
 		if session == nil {
-			return errNoLife
+			return sessions.ErrLifeOver
 		}
 		return q.each(ctx, selectRefs+"ORDER BY r.num", func(row scanner) error {
 			ref, err := scanRef(row)

@@ -177,7 +177,7 @@ func (s *Store) remove(of scope, r *removal) error {
 	}
 	for {
 		if s.isClosing() {
-			return errClosed
+			return sessions.ErrStoreClosed
 		}
 		c, err := deleting(s, func() (chunk, error) {
 			return doPatiently(s.writer, func(t *tx) (chunk, error) { return removeChunk(t, of) })

@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/binary"
 	"math"
 
 	"agenthost/sessions"
@@ -34,10 +32,10 @@ const retirable = `
 
 // Retirable returns a page of roots that retention may end; see the port.
 func (s *Store) Retirable(ctx context.Context, q sessions.RetireQuery) (sessions.RetirePage, error) {
-	var from retireCursor
+	var from mark
 	if q.Cursor != "" {
 		var err error
-		if from, err = parseRetireCursor(q.Cursor); err != nil {
+		if from, err = markAt(q.Cursor, 'r'); err != nil {
 			return sessions.RetirePage{}, err
 		}
 	}
@@ -47,16 +45,15 @@ func (s *Store) Retirable(ctx context.Context, q sessions.RetireQuery) (sessions
 	}
 	limit := pageLimit(q.Limit)
 	var roots []sessions.Retiree
-	var places []retireCursor
+	var quiet []int64
 	err := s.readers.read(ctx, func(db querier) error {
 		return db.each(ctx, retirable, func(row scanner) error {
 			var r sessions.Retiree
-			var at retireCursor
-			err := row.Scan(&r.Fence.Incarnation, &r.Owner, &r.ID, &r.Fence.Epoch, &r.Before, &at.quiet)
-			at.life = r.Fence.Incarnation
-			roots, places = append(roots, r), append(places, at)
+			var since int64
+			err := row.Scan(&r.Fence.Incarnation, &r.Owner, &r.ID, &r.Fence.Epoch, &r.Before, &since)
+			roots, quiet = append(roots, r), append(quiet, since)
 			return err
-		}, before, q.Beyond, q.Profile, q.Blank, from.quiet, from.life, limit+1)
+		}, before, q.Beyond, q.Profile, q.Blank, from.a, from.b, limit+1)
 	})
 	if err != nil {
 		return sessions.RetirePage{}, err
@@ -64,32 +61,7 @@ func (s *Store) Retirable(ctx context.Context, q sessions.RetireQuery) (sessions
 	var page sessions.RetirePage
 	var more bool
 	if page.Roots, more = cut(roots, limit); more {
-		page.NextCursor = places[limit-1].String()
+		page.NextCursor = mark{'r', quiet[limit-1], int64(roots[limit-1].Fence.Incarnation)}.cursor()
 	}
 	return page, nil
-}
-
-// retireCursor is the place behind one root, in the order of Retirable.
-type retireCursor struct {
-	quiet sessions.Time
-	life  sessions.Incarnation
-}
-
-func (c retireCursor) String() string {
-	raw := binary.AppendVarint(binary.AppendVarint([]byte{'r'}, int64(c.quiet)), int64(c.life))
-	return base64.RawURLEncoding.EncodeToString(raw)
-}
-
-func parseRetireCursor(cursor string) (retireCursor, error) {
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(raw) < 3 || raw[0] != 'r' {
-		return retireCursor{}, errCursor
-	}
-	quiet, n := binary.Varint(raw[1:])
-	life, _ := binary.Varint(raw[1+max(n, 0):])
-	c := retireCursor{sessions.Time(quiet), sessions.Incarnation(life)}
-	if c.String() != cursor {
-		return retireCursor{}, errCursor
-	}
-	return c, nil
 }

@@ -75,7 +75,7 @@ func (p *seeding) target(t *tx) (*sessionRow, error) {
 		}
 		return p.store.createSession(t, n)
 	case session.Status == sessions.StatusClosed:
-		return nil, errClosedSession
+		return nil, sessions.ErrSessionClosed
 	case session.damaged:
 		return nil, errDamaged
 	}

@@ -22,9 +22,9 @@ type sessionRow struct {
 func (r *sessionRow) busy() error {
 	switch {
 	case r.ActiveTurn != nil:
-		return errBusy.With("turnId", r.ActiveTurn.TurnID)
+		return sessions.ErrSessionBusy.With("turnId", r.ActiveTurn.TurnID)
 	case r.Queued > 0:
-		return errBusy
+		return sessions.ErrSessionBusy
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func (s *Store) SetState(ctx context.Context, c sessions.SetState) (int64, error
 		case session == nil:
 			return 0, sessions.ErrNoSession
 		case session.Status == sessions.StatusClosed:
-			return 0, errClosedSession
+			return 0, sessions.ErrSessionClosed
 		}
 		life := session.Fence.Incarnation
 		version, present, err := stateVersion(t, life, c.Name)

@@ -1,23 +1,20 @@
 package sqlite
 
-import (
-	"agenthost/sessions"
-)
+import "agenthost/sessions"
 
 // member is a session that a delete would end, with what decides whether it may.
 type member struct {
-	life     sessions.Incarnation
-	id       sessions.SessionID
-	epoch    sessions.Epoch
-	status   sessions.Status
-	busy     bool
-	damaged  bool
-	turns    int64
-	activeAt sessions.Time // when it was closed, if it is
+	life       sessions.Incarnation
+	id         sessions.SessionID
+	epoch      sessions.Epoch
+	status     sessions.Status
+	busy       bool
+	damaged    bool
+	turns      int64
+	quietSince sessions.Time
 }
 
-const memberColumns = `s.sid, s.id, s.epoch, s.status, s.active_turn <> '' OR s.queued > 0, s.damaged, s.turn_count,
-    CASE WHEN s.closed_ms > 0 THEN s.closed_ms ELSE s.last_active_ms END`
+const memberColumns = `s.sid, s.id, s.epoch, s.status, s.active_turn <> '' OR s.queued > 0, s.damaged, s.turn_count, ` + quietSince
 
 // selectTree walks from an id, of which there may be no session: along the local
 // refs of live sessions, and to those that were made as local children. What a
@@ -52,15 +49,12 @@ func membersOf(t *tx, owner sessions.Owner, root sessions.SessionID, children se
 	}
 	err = t.each(always, query, func(row scanner) error {
 		var m member
-		err := row.Scan(&m.life, &m.id, &m.epoch, &m.status, &m.busy, &m.damaged, &m.turns, &m.activeAt)
+		err := row.Scan(&m.life, &m.id, &m.epoch, &m.status, &m.busy, &m.damaged, &m.turns, &m.quietSince)
 		found = append(found, m)
 		return err
 	}, owner, root)
 	return found, err
 }
-
-var errRetained = sessions.Errorf(sessions.CodeConflict,
-	"The session or one below it is in use, damaged or was active since; retention leaves it.")
 
 // allows judges whether the delete may end all of the members.
 func allows(c sessions.DeleteSession, all []member) error {
@@ -69,7 +63,7 @@ func allows(c sessions.DeleteSession, all []member) error {
 			return sessions.ErrTreeBusy
 		}
 		if c.Retire != nil && m.retained(*c.Retire) {
-			return errRetained
+			return sessions.ErrRetained
 		}
 		if _, err := sessions.Next(m.status, sessions.SessionDeleted); err != nil {
 			return sessions.Errorf(sessions.CodeInternal, "The session cannot be deleted as it is.").Because(err)
@@ -79,5 +73,5 @@ func allows(c sessions.DeleteSession, all []member) error {
 }
 
 func (m member) retained(r sessions.Retirement) bool {
-	return m.busy || m.damaged || m.activeAt >= r.Before || r.Blank && m.turns > 0
+	return m.busy || m.damaged || m.quietSince >= r.Before || r.Blank && m.turns > 0
 }

@@ -3,24 +3,21 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"encoding/base64"
-	"encoding/binary"
 	"errors"
 
 	"agenthost/sessions"
 )
 
-const cursorField = "/args/cursor"
-
-var errCursor = sessions.InvalidField(cursorField, "This cursor is not of this list; start again without one.")
-
 // Turns returns a page of a life's turns, newest first; see the port.
 func (s *Store) Turns(ctx context.Context, life sessions.Incarnation, q sessions.TurnQuery) (sessions.TurnPage, error) {
-	before := int64(maxSeq)
+	from := mark{b: maxSeq}
 	if q.Cursor != "" {
 		var err error
-		if before, err = turnPosition(q.Cursor, life); err != nil {
+		if from, err = markAt(q.Cursor, 't'); err != nil {
 			return sessions.TurnPage{}, err
+		}
+		if from.a != int64(life) {
+			return sessions.TurnPage{}, sessions.ErrCursor
 		}
 	}
 	limit := pageLimit(q.Limit)
@@ -31,7 +28,7 @@ func (s *Store) Turns(ctx context.Context, life sessions.Incarnation, q sessions
 				t, err := scanTurn(row)
 				turns = append(turns, t)
 				return err
-			}, life, before, limit+1)
+			}, life, from.b, limit+1)
 	})
 	if err != nil {
 		return sessions.TurnPage{}, err
@@ -42,40 +39,9 @@ func (s *Store) Turns(ctx context.Context, life sessions.Incarnation, q sessions
 		page.Turns = append(page.Turns, t.Turn)
 	}
 	if more {
-		page.NextCursor = turnCursor(life, turns[len(turns)-1].num)
+		page.NextCursor = mark{'t', int64(life), turns[len(turns)-1].num}.cursor()
 	}
 	return page, nil
-}
-
-// defaultPage is the size of a page whose query names none.
-const defaultPage = 50
-
-func pageLimit(limit int) int {
-	if limit <= 0 {
-		return defaultPage
-	}
-	return limit
-}
-
-func turnCursor(life sessions.Incarnation, num int64) string {
-	raw := binary.AppendUvarint(binary.AppendUvarint([]byte{'t'}, uint64(life)), uint64(num))
-	return base64.RawURLEncoding.EncodeToString(raw)
-}
-
-func turnPosition(cursor string, life sessions.Incarnation) (int64, error) {
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(raw) < 3 || raw[0] != 't' {
-		return 0, errCursor
-	}
-	of, n := binary.Uvarint(raw[1:])
-	if n <= 0 || sessions.Incarnation(of) != life {
-		return 0, errCursor
-	}
-	num, m := binary.Uvarint(raw[1+n:])
-	if m <= 0 || num > maxSeq || turnCursor(life, int64(num)) != cursor {
-		return 0, errCursor
-	}
-	return int64(num), nil
 }
 
 // Turn returns a turn of a life; see the port.
@@ -84,7 +50,7 @@ func (s *Store) Turn(ctx context.Context, life sessions.Incarnation, id sessions
 	err := s.ofLife(ctx, life, func(db querier, _ *sessionRow) (err error) {
 		turn, err = findTurn(ctx, db, id)
 		if errors.Is(err, sql.ErrNoRows) || err == nil && turn.life != life {
-			return sessions.Errorf(sessions.CodeNotFound, "No turn of this session has this id.")
+			return sessions.ErrNoTurn
 		}
 		return err
 	})
@@ -98,7 +64,7 @@ func (s *Store) TurnByRequest(ctx context.Context, life sessions.Incarnation, id
 		turn, err = scanTurn(db.row(ctx, "SELECT "+turnColumns+
 			" FROM turns WHERE sid = ? AND request_id = ? ORDER BY num DESC LIMIT 1", life, id))
 		if errors.Is(err, sql.ErrNoRows) {
-			return sessions.Errorf(sessions.CodeNotFound, "No turn of this session has this request id.")
+			return sessions.ErrNoTurn
 		}
 		return err
 	})

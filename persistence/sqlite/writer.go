@@ -66,7 +66,7 @@ func (w *writer) enqueue(j *job, patient bool) error {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	if w.closed {
-		return errClosed
+		return sessions.ErrStoreClosed
 	}
 	if patient {
 		w.queue <- j // the loop drains until the queue is closed, which needs mu
