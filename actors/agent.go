@@ -157,6 +157,8 @@ func (a *agent) take(ctx actor.Context, msg any) {
 		a.handleCloseSession(msg)
 	case *Detach:
 		a.handleDetach(msg)
+	case *attend:
+		a.handleAttend(msg)
 	case *closeAgent:
 		a.handleClose(ctx, msg)
 	case *leave:

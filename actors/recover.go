@@ -26,6 +26,7 @@ func (s *System) Recover(ctx context.Context) error {
 	for _, b := range busy {
 		s.deps.send(s.deps.root, &resume{b})
 	}
+	s.attendChildren(busy)
 	return s.Alive(ctx) // behind them in the root's mailbox
 }
 

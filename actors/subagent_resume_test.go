@@ -104,3 +104,23 @@ func TestARepeatedCallHearsThatItsChildWasCut(t *testing.T) {
 	require.Equal(t, sessions.CodeToolInvokeFailed, failed.Code)
 	require.EqualValues(t, sessions.CodeHostRestarted, failed.Details["childCode"])
 }
+
+// After a restart a parent looks after its companion as before.
+func TestAParentAttendsItsCompanionAfterARestart(t *testing.T) {
+	o := func() *scripted.StrictOracle {
+		return family(bid("begin", helper("spawn", "long work")), acts("hang on", scripted.Step{Hang: true}), acts("long work", scripted.Step{Hang: true}))
+	}
+	before := o()
+	w := actortest.Open(t, profiles(before, delegating, shortTTL), actortest.Config{})
+	at := actortest.Key("a")
+	w.Say(at, "begin")
+	require.NoError(t, before.Await(t.Context(), 3))
+	child := actortest.ID(refsOf(t, w, at)[0].SessionID)
+	w = cutAndReopen(t, w, profiles(o(), delegating, shortTTL), nil)
+	w.Eventually(func() bool { return w.Resident(at) && w.Resident(child) }, "that parent and child have their agents")
+
+	w.Send(at, "hang on").Accepted()
+	require.True(t, w.Cancel(at))
+	w.Eventually(func() bool { return w.Turns(child)[0].Status == sessions.TurnIsCancelled }, "that the companion's turn is cancelled")
+	w.AwaitIdle()
+}

@@ -41,7 +41,7 @@ func (e *errand) spawn(ctx context.Context, known *sessions.Ref) (any, error) {
 	child, work, err := e.begin(ctx, known)
 	if ctx.Err() != nil {
 		if cutOff(ctx) && child.SessionID != "" {
-			e.cancel(ctx, child, requestOf(e.call))
+			cancel(ctx, e.place, child, requestOf(e.call))
 		}
 		return nil, ctx.Err()
 	}
@@ -58,10 +58,11 @@ func (e *errand) spawn(ctx context.Context, known *sessions.Ref) (any, error) {
 	return show(child, sessions.RefRunning), nil
 }
 
-// watch waits, beside the turn that spawned it, for what a companion does.
+// watch waits, beside the turn that spawned it, for what a companion does, and
+// shows it if that turn still goes on.
 func (e *errand) watch(ctx context.Context, child sessions.Ref, work Work) {
-	if _, err := e.await(ctx, child, work); err != nil && ctx.Err() != nil && cutOff(ctx) {
-		e.cancel(ctx, child, work.Turn.RequestID)
+	if work, err := Watch(ctx, e.place, child, work); ctx.Err() == nil {
+		_ = e.show(child, statusAfter(work, err))
 	}
 }
 
@@ -76,7 +77,7 @@ func (e *errand) wait(ctx context.Context, child sessions.Ref) (any, error) {
 	}
 	if ctx.Err() != nil {
 		if cutOff(ctx) && !timedOut(ctx) {
-			e.cancel(ctx, child, work.Turn.RequestID)
+			cancel(ctx, e.place, child, work.Turn.RequestID)
 		}
 		return nil, ctx.Err()
 	}

@@ -70,7 +70,7 @@ func (e *errand) ask(ctx context.Context, known *sessions.Ref) (any, error) {
 	}
 	if ctx.Err() != nil {
 		if cutOff(ctx) && child.SessionID != "" {
-			e.cancel(ctx, child, requestOf(e.call))
+			cancel(ctx, e.place, child, requestOf(e.call))
 		}
 		return nil, ctx.Err()
 	}

@@ -25,12 +25,22 @@ func timedOut(ctx context.Context) bool {
 	return sessions.CodeOf(context.Cause(ctx)) == sessions.CodeAgentTimeout
 }
 
-// cancel cancels a child's turn for a call that is over. Nobody is left to hear
-// of a failure, and the turn has its own time limit.
-func (e *errand) cancel(ctx context.Context, child sessions.Ref, request sessions.RequestID) {
+// Watch waits for the end of a child's turn beside the turns of its parent. When
+// ctx ends first, the child's turn is cancelled, unless the host stops.
+func Watch(ctx context.Context, place Place, child sessions.Ref, work Work) (Work, error) {
+	ended, err := place.Wait(ctx, child, work)
+	if ctx.Err() != nil && cutOff(ctx) {
+		cancel(ctx, place, child, work.Turn.RequestID)
+	}
+	return ended, err
+}
+
+// cancel cancels a child's turn for someone who is gone. Nobody is left to hear of
+// a failure, and the turn has its own time limit.
+func cancel(ctx context.Context, place Place, child sessions.Ref, request sessions.RequestID) {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), cancelWithin)
 	defer done()
-	_ = e.place.Cancel(ctx, child, request)
+	_ = place.Cancel(ctx, child, request)
 }
 
 // answer is the output of a call for the turn that a child has ended.
