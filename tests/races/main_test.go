@@ -7,6 +7,6 @@ import (
 	"go.uber.org/goleak"
 )
 
-var rounds = flag.Int("rounds", 200, "how often each race is run in each order")
+var rounds = flag.Int("rounds", 200, "how often TestVolumeRaces runs each race in each order")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -27,14 +27,21 @@ const (
 // that nothing was committed.
 const dumpEvery = 25
 
-func TestRaces(t *testing.T) {
+// fewRounds are enough under the race detector, where TestVolumeRaces is not run.
+const fewRounds = 24
+
+func TestRaces(t *testing.T) { race(t, fewRounds) }
+
+// race runs each race so many times in each order.
+func race(t *testing.T, rounds int) {
+	t.Helper()
 	for _, o := range ops {
 		for _, how := range []api.IfBusy{api.IfBusyCancel, api.IfBusyReject} {
 			for _, in := range []order{opFirst, deleteFirst, freely} {
 				t.Run(fmt.Sprintf("%s comes %s to a delete that would %s", o.name, in, how), func(t *testing.T) {
 					t.Parallel()
 					h := open(t)
-					for n := range *rounds {
+					for n := range rounds {
 						h.begin(n).race(o, how, in)
 					}
 					require.NotContains(t, h.rows(), mark)
