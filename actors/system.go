@@ -44,7 +44,7 @@ type System struct {
 // New starts the actor tree, and mounts each profile as a sub-agent below
 // subagent.Root unless something is there. The store stays the caller's to close,
 // after Stop.
-// An error is INVALID_REQUEST about a profile.
+// An error is INVALID_REQUEST about a profile or the configuration.
 func New(store sessions.Store, profiles map[string]Profile, c Config) (*System, error) {
 	d, err := newDeps(store, profiles, c)
 	if err != nil {
@@ -69,6 +69,9 @@ func New(store sessions.Store, profiles map[string]Profile, c Config) (*System, 
 const deadLetterPause = 50 * time.Millisecond
 
 func newDeps(store sessions.Store, profiles map[string]Profile, c Config) (*deps, error) {
+	if err := c.Limits.Check(); err != nil {
+		return nil, err
+	}
 	d := &deps{
 		store: store, feed: feed.New(store), tree: c.Tools, profiles: map[string]Profile{},
 		limits:     c.Limits.OrDefaults(),

@@ -14,6 +14,7 @@ import (
 	"agenthost/host/hosttest"
 	"agenthost/oracle/offline"
 	"agenthost/oracle/scripted"
+	"agenthost/persistence/memory"
 	"agenthost/persistence/sqlite"
 	"agenthost/sessions"
 )
@@ -63,6 +64,13 @@ func TestNewClosesTheStoreWhenItFails(t *testing.T) {
 	require.Equal(t, sessions.CodeInvalidRequest, sessions.CodeOf(err))
 	require.Equal(t, "/profiles/p/oracle", sessions.AsError(err).Details["field"])
 	require.NoError(t, openStore(t, file).Close(), "a store in use would not open twice")
+}
+
+func TestNewRefusesNegativeLimits(t *testing.T) {
+	_, err := host.New(memory.New(memory.Config{}), map[string]host.Profile{"default": {Oracle: offline.New()}},
+		host.Config{Limits: sessions.Limits{BusyTurns: -1}})
+	require.Equal(t, sessions.CodeInvalidRequest, sessions.CodeOf(err))
+	require.Equal(t, "busyTurns", sessions.AsError(err).Details["limit"])
 }
 
 func TestStartAndStopMayBeCalledAgain(t *testing.T) {

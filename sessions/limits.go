@@ -1,6 +1,10 @@
 package sessions
 
-import "cmp"
+import (
+	"cmp"
+	"reflect"
+	"strings"
+)
 
 // Limits are the host's bounds. Each field's configuration name is what errors
 // give as details.limit. Zero means the default.
@@ -69,4 +73,15 @@ func (l Limits) OrDefaults() Limits {
 		FramesPerSession:  cmp.Or(l.FramesPerSession, d.FramesPerSession),
 		SubagentDepth:     cmp.Or(l.SubagentDepth, d.SubagentDepth),
 	}
+}
+
+// Check returns INVALID_REQUEST, naming the limit, if one is negative.
+func (l Limits) Check() error {
+	for field, value := range reflect.ValueOf(l).Fields() {
+		if value.Int() < 0 {
+			name := strings.ToLower(field.Name[:1]) + field.Name[1:]
+			return InvalidField("/limits/"+name, "%s is %d; a limit is at least 1, or 0 for its default.", name, value.Int()).With("limit", name)
+		}
+	}
+	return nil
 }
