@@ -115,21 +115,19 @@ func TestCase37FramesComeBeforeTheirReply(t *testing.T) {
 func TestCase37EventsComeBeforeTheirReply(t *testing.T) {
 	b := newBench(when("talk", manyDeltas(200)))
 	h := hosttest.New(t, b.options(t, host.Profile{}))
-	var all sync.WaitGroup
+	var streams []*hosttest.Events
 	for i := range 8 {
-		stream := h.PostEvents(api.OpPrompt, api.PromptArgs{Address: api.Address{TargetKey: fmt.Sprint(i)}, Text: "talk"})
-		all.Go(func() {
-			c := newCollector(t, 0)
-			events := stream.Rest()
-			for _, e := range events[:len(events)-1] {
-				c.take(e.Frame(t))
-			}
-			if c.ends != 1 || events[len(events)-1].Name != "reply" {
-				t.Errorf("want one terminal frame, then the reply")
-			}
-		})
+		streams = append(streams, h.PostEvents(api.OpPrompt, api.PromptArgs{Address: api.Address{TargetKey: fmt.Sprint(i)}, Text: "talk"}))
 	}
-	all.Wait()
+	for _, stream := range streams {
+		c := newCollector(t, 0)
+		events := stream.Rest()
+		for _, e := range events[:len(events)-1] {
+			c.take(e.Frame(t))
+		}
+		require.Equal(t, 1, c.ends)
+		require.Equal(t, "reply", events[len(events)-1].Name, "the terminal frame precedes the reply")
+	}
 }
 
 // Attaching in the middle of a turn, as a snapshot and then what comes: nothing
