@@ -14,11 +14,7 @@ import (
 // embed starts a host in this process, for as long as the command runs. The
 // command speaks to it as to any other, over connections in memory.
 func (a *app) embed(ctx context.Context, c *config.Config) (*connection, error) {
-	log, err := a.logger()
-	if err != nil {
-		return nil, err
-	}
-	h, err := startHost(ctx, c, log)
+	h, err := startHost(ctx, c, a.logger())
 	if err != nil {
 		return nil, err
 	}

@@ -79,10 +79,19 @@ func removeStale(path string) error {
 }
 
 func cannotListen(where string, err error) error {
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return sessions.Errorf(sessions.CodeConflict, "Another process listens on %s; stop it or choose another place with --listen.", where).Because(err)
+	refuse := func(code sessions.Code, why string) error {
+		return sessions.Errorf(code, "The host cannot listen on %s: %s.", where, why).Because(err)
 	}
-	return sessions.Errorf(sessions.CodeInternal, "The host cannot listen on %s: %v.", where, err).Because(err)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return sessions.Errorf(sessions.CodeConflict, "Another process listens on %s; stop it or choose another place with --listen.", where).Because(err)
+	case errors.Is(err, fs.ErrNotExist):
+		return refuse(sessions.CodeInvalidRequest, "its folder does not exist; make it or choose another path")
+	case errors.Is(err, fs.ErrPermission):
+		return refuse(sessions.CodeInvalidRequest, "this user may not; choose another place")
+	default:
+		return refuse(sessions.CodeInternal, err.Error())
+	}
 }
 
 func closeAll(listeners []net.Listener) error {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"log/slog"
 	"os/signal"
 	"slices"
 	"strings"
@@ -25,7 +26,8 @@ type app struct {
 	db       string   // --db
 	set      []string // --set
 	host     string   // --host
-	logLevel string   // --log-level
+	logLevel string   // --log-level, as it was typed
+	level    slog.Level
 
 	began bool // a command took over; what failed before was its use
 }
@@ -99,6 +101,9 @@ func (a *app) doesUninterrupted(act action) func(*cobra.Command, []string) error
 	return func(c *cobra.Command, args []string) error {
 		if err := checkPlaces(c); err != nil {
 			return err
+		}
+		if err := a.level.UnmarshalText([]byte(a.logLevel)); err != nil {
+			return usagef("--log-level is %q, but must be debug, info, warn or error", a.logLevel)
 		}
 		a.began = true
 		return act(c.Context(), args)

@@ -39,15 +39,11 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
-	log, err := a.logger()
-	if err != nil {
-		return err
-	}
 	address, err := loopback(c.Listen)
 	if err != nil {
 		return err
 	}
-	h, err := startHost(ctx, c, log)
+	h, err := startHost(ctx, c, a.logger())
 	if err != nil {
 		return err
 	}

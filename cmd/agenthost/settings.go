@@ -36,10 +36,6 @@ func (a *app) configFlags(own []config.Flag) ([]config.Flag, error) {
 }
 
 // logger returns the log of a host that runs in this process.
-func (a *app) logger() (*slog.Logger, error) {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(a.logLevel)); err != nil {
-		return nil, usagef("--log-level is %q, but must be debug, info, warn or error", a.logLevel)
-	}
-	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level})), nil
+func (a *app) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: a.level}))
 }

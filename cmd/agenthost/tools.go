@@ -42,10 +42,6 @@ servers to ask for theirs.`,
 }
 
 func (a *app) tools(ctx context.Context, c *config.Config, asJSON bool) error {
-	log, err := a.logger()
-	if err != nil {
-		return err
-	}
 	tree, _, err := newTree(c)
 	if err != nil {
 		return err
@@ -53,7 +49,7 @@ func (a *app) tools(ctx context.Context, c *config.Config, asJSON bool) error {
 	if err := subagent.Mount(tree, slices.Sorted(maps.Keys(c.Profiles))...); err != nil {
 		a.complain("agenthost: %v", err)
 	}
-	servers, err := startMCP(ctx, tree, c, listWait, log)
+	servers, err := startMCP(ctx, tree, c, listWait, a.logger())
 	if err != nil {
 		return err
 	}
