@@ -43,8 +43,7 @@ type System struct {
 
 // New starts the actor tree, and mounts each profile as a sub-agent below
 // subagent.Root unless something is there. The store stays the caller's to close,
-// after Stop.
-// An error is INVALID_REQUEST about a profile or the configuration.
+// after Stop. An error is INVALID_REQUEST about a profile or the configuration.
 func New(store sessions.Store, profiles map[string]Profile, c Config) (*System, error) {
 	d, err := newDeps(store, profiles, c)
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"agenthost/host/hosttest"
 	"agenthost/oracle/offline"
 	"agenthost/oracle/scripted"
-	"agenthost/persistence/memory"
 	"agenthost/persistence/sqlite"
 	"agenthost/sessions"
 )
@@ -67,7 +66,7 @@ func TestNewClosesTheStoreWhenItFails(t *testing.T) {
 }
 
 func TestNewRefusesNegativeLimits(t *testing.T) {
-	_, err := host.New(memory.New(memory.Config{}), map[string]host.Profile{"default": {Oracle: offline.New()}},
+	_, err := host.New(openStore(t, filepath.Join(t.TempDir(), "a.db")), map[string]host.Profile{"default": {Oracle: offline.New()}},
 		host.Config{Limits: sessions.Limits{BusyTurns: -1}})
 	require.Equal(t, sessions.CodeInvalidRequest, sessions.CodeOf(err))
 	require.Equal(t, "busyTurns", sessions.AsError(err).Details["limit"])
