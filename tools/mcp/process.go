@@ -15,7 +15,7 @@ import (
 const (
 	// writeWait is how long a process may take no input before it counts as hung.
 	writeWait = 30 * time.Second
-	// drainWait is how long is read what a process has left in its output.
+	// drainWait is how long is read what a process has left in its pipes.
 	drainWait = time.Second
 )
 
@@ -58,8 +58,9 @@ func startProcess(command, env []string, grace time.Duration, log *slog.Logger) 
 	p.work.Go(func() {
 		err := p.cmd.Wait()
 		log.Debug("the process has ended", "state", p.cmd.ProcessState.String(), "error", err)
-		// Others may hold the output open, for as long as they like.
+		// Others may hold the pipes open, for as long as they like.
 		_ = p.stdout.SetReadDeadline(time.Now().Add(drainWait))
+		_ = p.stderr.SetReadDeadline(time.Now().Add(drainWait))
 		close(p.exited)
 	})
 	return p, nil
@@ -90,9 +91,9 @@ func (p *process) stop() {
 		if state := p.cmd.ProcessState; byItself && !state.Success() {
 			p.fate = state.String()
 		}
+		p.work.Wait() // for its last words
 		_ = p.stdout.Close()
 		_ = p.stderr.Close()
-		p.work.Wait()
 	})
 }
 
