@@ -80,6 +80,34 @@ func TestClearAllOvertakesADelete(t *testing.T) {
 	w.AwaitIdle()
 }
 
+// A session that was made after the clear, but before the root has heard of it,
+// goes on.
+func TestClearAllLeavesNewSessionsAlone(t *testing.T) {
+	gate := make(chan struct{})
+	g := &gatedStore{}
+	w := actortest.New(t, profiles(script(scripted.Step{Gate: gate, Text: "done"})), actortest.Config{Wrap: g.wrap})
+	w.Say(actortest.Key("old"), "hello")
+	asked, ask := make(chan struct{}), make(chan struct{})
+	cleared, tell := make(chan struct{}), make(chan struct{})
+	g.set(func(g *gatedStore) {
+		g.onResolve = func(sessions.Address) { close(asked); <-ask }
+		g.onCleared = func() { close(cleared); <-tell }
+	})
+	call := w.Send(actortest.Key("new"), "work")
+	<-asked
+	g.set(func(g *gatedStore) { g.onResolve = nil })
+	done := make(chan actors.DeleteReply, 1)
+	go func() { done <- clearAll(t, w) }()
+	<-cleared
+	close(ask)
+	call.Accepted()
+	close(tell)
+	require.EqualValues(t, 1, (<-done).Receipt.Sessions)
+	close(gate)
+	require.Equal(t, "done", call.Completed())
+	require.Equal(t, "fine", w.Say(actortest.Key("new"), "again"))
+}
+
 func TestClearAllAgainIsRefusedMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := actortest.NewInBubble(t, profiles(script()), actortest.Config{})

@@ -21,7 +21,8 @@
 //
 // Where to look: edge.go and system.go are the way in for the rest of the host,
 // messages.go the way in for other actors. The root is in root.go, with
-// root_entry.go for what it knows of a session, root_delete.go and root_clear.go.
+// root_entry.go for what it knows of a session, and root_delete.go, root_clear.go
+// and root_close.go for deletions.
 // The agent is in agent.go and the agent_ files, one for each thing asked of it;
 // the run in run.go and the run_ files, one for each stage of a step, with
 // recover.go for turns of an earlier host. Tools are tooltree.go, toolactor.go

@@ -14,7 +14,9 @@ type gatedStore struct {
 	mu         sync.Mutex
 	onAccept   func(sessions.AcceptTurn) error
 	onAccepted func() // before the answer is given
-	onResolved func(sessions.Address)
+	onResolve  func(sessions.Address)
+	onResolved func(sessions.Address) // before the answer is given
+	onCleared  func()                 // before anybody is told
 	onCommit   func(sessions.CommitTurn) error
 	onDelete   func(*sessions.DeleteSession) error // may change the command
 	refused    int
@@ -89,13 +91,28 @@ func (g *gatedStore) DeleteSession(ctx context.Context, c sessions.DeleteSession
 
 func (g *gatedStore) Resolve(ctx context.Context, owner sessions.Owner, at sessions.Address) (sessions.Resolution, error) {
 	g.mu.Lock()
-	hook := g.onResolved
+	before, hook := g.onResolve, g.onResolved
 	g.mu.Unlock()
+	if before != nil {
+		before(at)
+	}
 	means, err := g.Store.Resolve(ctx, owner, at)
 	if hook != nil {
 		hook(at)
 	}
 	return means, err
+}
+
+func (g *gatedStore) ClearOwner(ctx context.Context, c sessions.ClearOwner, hidden func(sessions.Incarnation)) (sessions.Receipt, error) {
+	return g.Store.ClearOwner(ctx, c, func(upTo sessions.Incarnation) {
+		g.mu.Lock()
+		hook := g.onCleared
+		g.mu.Unlock()
+		if hook != nil {
+			hook()
+		}
+		hidden(upTo)
+	})
 }
 
 // away is what a store answers that cannot be reached.

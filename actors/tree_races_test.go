@@ -225,6 +225,20 @@ func TestRequestsForTheIDOfASessionBeingMade(t *testing.T) {
 	call.Failed(sessions.CodeCancelled)
 }
 
+// A delete by key may meet a session that was made since the key was looked up.
+func TestDeleteOfASessionThatTheRootHasNotMet(t *testing.T) {
+	g := &gatedStore{}
+	w := actortest.New(t, profiles(script()), actortest.Config{Wrap: g.wrap})
+	at := actortest.Key("a")
+	g.set(func(g *gatedStore) {
+		g.onResolved = func(sessions.Address) { bear(t, g.Store, "since", "", at.Key) }
+	})
+	r := w.Delete(at)
+	g.set(func(g *gatedStore) { g.onResolved = nil })
+	require.EqualValues(t, 1, r.Receipt.Sessions)
+	require.Equal(t, "fine", w.Say(at, "anew"))
+}
+
 // Everything at once: each request gets one answer, and nothing is left.
 func TestTreesRacingWithEverything(t *testing.T) {
 	w := world(t, oracleFunc(func(ctx context.Context, r oracle.Request, yield func(oracle.Part, error) bool) {
