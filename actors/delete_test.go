@@ -68,8 +68,7 @@ func TestCase26DeleteInMidTurn(t *testing.T) {
 	call := w.Send(at, "work")
 	id := call.Accepted().SessionID
 	<-asked
-	reply := make(chan actors.DeleteReply, 1)
-	go func() { reply <- w.Delete(at) }()
+	reply := w.Deleting(at)
 	r := call.Failed(sessions.CodeSessionDeleted)
 	require.NotEmpty(t, r.Err.Details["turnId"])
 	require.Equal(t, "done", w.Say(at, "anew"), "does not wait for the old agent")

@@ -257,8 +257,7 @@ func TestCase29AnewWhileOldWritesWait(t *testing.T) {
 	old := w.Send(at, "work")
 	<-asked
 	g.set(func(g *gatedStore) { g.onCommit = nil })
-	deleted := make(chan actors.DeleteReply, 1)
-	go func() { deleted <- w.Delete(at) }()
+	deleted := w.Deleting(at)
 	old.Failed(sessions.CodeSessionDeleted)
 	require.Equal(t, "fine", w.Say(at, "new"))
 	close(late)

@@ -135,3 +135,10 @@ func (w *World) Delete(at sessions.Address) actors.DeleteReply {
 	require.NoError(w.T, err)
 	return r
 }
+
+// Deleting asks for the delete of the session, and returns where its answer comes.
+func (w *World) Deleting(at sessions.Address) <-chan actors.DeleteReply {
+	reply := make(chan actors.DeleteReply, 1)
+	w.System.ActorSystem().Root.Send(w.System.Root(), &actors.Delete{Owner: Owner, At: at, Reply: reply})
+	return reply
+}
