@@ -97,7 +97,7 @@ func TestClearAllLeavesNewSessionsAlone(t *testing.T) {
 	<-asked
 	g.set(func(g *gatedStore) { g.onResolve = nil })
 	done := make(chan actors.DeleteReply, 1)
-	go func() { done <- clearAll(t, w) }()
+	w.System.ActorSystem().Root.Send(w.System.Root(), &actors.ClearAll{Owner: actortest.Owner, Reply: done})
 	<-cleared
 	close(ask)
 	call.Accepted()
