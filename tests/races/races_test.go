@@ -151,6 +151,7 @@ func (r *round) inOrder(first, second func(), lined, deletes bool) (unchanged fu
 	if deletes {
 		return func() { require.Equal(r.t, was, meanwhile) }
 	}
+	require.NotEqual(r.t, was, meanwhile, "the op is durable by now")
 	return func() { require.Equal(r.t, meanwhile, r.stored()) }
 }
 
