@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"agenthost/sessions"
 )
@@ -10,7 +11,7 @@ import (
 // ClearOwner ends all sessions of an owner; see the port. It goes on to its end
 // as DeleteSession does.
 func (s *Store) ClearOwner(ctx context.Context, c sessions.ClearOwner, hidden func(sessions.Incarnation)) (sessions.Receipt, error) {
-	receipt, _, err := s.awaitRemoval(ctx, func(r *removal) error { return s.clearOwner(c, hidden, r) })
+	receipt, _, err := s.awaitRemoval(ctx, c.Owner, func(r *removal) error { return s.clearOwner(c, hidden, r) })
 	return receipt, err
 }
 
@@ -37,6 +38,15 @@ func (s *Store) clearOwner(c sessions.ClearOwner, hidden func(sessions.Incarnati
 		r.finish(compacted == nil)
 		return nil
 	}
+	return s.clearInChunks(c, hidden, r)
+}
+
+// clearInChunks clears the owner as a delete would, beside the sessions of others.
+// It is done when what was deleted before is gone too.
+func (s *Store) clearInChunks(c sessions.ClearOwner, hidden func(sessions.Incarnation), r *removal) error {
+	r.clears = true
+	done := sync.OnceFunc(s.underway.clear(c.Owner))
+	defer done()
 	end, err := deleting(s, func() (ended, error) {
 		return do(always, s.writer, func(t *tx) (ended, error) { return s.hideOwner(t, c) })
 	})
@@ -45,7 +55,15 @@ func (s *Store) clearOwner(c sessions.ClearOwner, hidden func(sessions.Incarnati
 	}
 	r.begin(end)
 	hidden(end.last)
-	return s.remove(scope{owner: c.Owner}, r)
+	lives, err := s.takeHidden(always, c.Owner, r)
+	if err != nil {
+		return err
+	}
+	if err := s.remove(always, lives, r); err != nil {
+		return err
+	}
+	done()
+	return s.removeAllHidden(c.Owner)
 }
 
 // finish records the end of a clear that needed no chunks.
@@ -118,8 +136,12 @@ func (s *Store) emptyTables(l *link, c sessions.ClearOwner) (*ended, error) {
 	if _, err := l.tx.exec("BEGIN IMMEDIATE"); err != nil {
 		return nil, err
 	}
+	var live int64 // what deletes have hidden is none of this one's
 	rows := map[string]int64{}
 	last, err := s.buryOwner(l.tx, c)
+	if err == nil {
+		err = l.tx.row(always, "SELECT count(*) FROM sessions INDEXED BY sessions_list WHERE deleted_ms IS NULL").Scan(&live)
+	}
 	for _, table := range removedTables() {
 		if err == nil {
 			rows[table], err = l.tx.exec("DELETE FROM " + table)
@@ -132,5 +154,5 @@ func (s *Store) emptyTables(l *link, c sessions.ClearOwner) (*ended, error) {
 		_, rollback := l.tx.exec("ROLLBACK")
 		return nil, errors.Join(err, rollback)
 	}
-	return &ended{last: last, sessions: rows["sessions"], rows: rows}, nil
+	return &ended{last: last, sessions: live, rows: rows}, nil
 }

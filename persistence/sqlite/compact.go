@@ -39,7 +39,11 @@ func (s *Store) compaction(dryRun bool, c *sessions.Compaction) (err error) {
 	if c.BytesAfter = c.BytesBefore; dryRun {
 		return nil
 	}
-	if err := s.removeLeftovers(); err != nil {
+	// At once and whole, so that it is not moved with what stays.
+	if err := s.removeAllHidden(""); err != nil {
+		return err
+	}
+	if err := s.sweepStrays(always); err != nil {
 		return err
 	}
 	if err := s.checkRoom(); err != nil {
@@ -50,15 +54,6 @@ func (s *Store) compaction(dryRun bool, c *sessions.Compaction) (err error) {
 	}
 	c.Files, c.BytesAfter, err = s.contents()
 	return err
-}
-
-// removeLeftovers takes away what deletes have left, at once and whole, so that
-// it is not moved with what stays.
-func (s *Store) removeLeftovers() error {
-	if err := s.remove(scope{}, &removal{receipt: sessions.Receipt{Rows: map[string]int64{}}}); err != nil {
-		return err
-	}
-	return s.sweepStrays(always)
 }
 
 // compact gives the space of what was deleted back, and with it the last of the

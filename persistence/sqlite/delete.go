@@ -10,7 +10,7 @@ import (
 // even if the caller stops waiting: then the receipt is incomplete, or the
 // error is ErrOutcomeUnknown, and hidden may be called after the return.
 func (s *Store) DeleteSession(ctx context.Context, c sessions.DeleteSession, hidden func([]sessions.DeletedSession)) (*sessions.Receipt, error) {
-	receipt, found, err := s.awaitRemoval(ctx, func(r *removal) error { return s.deleteSession(c, hidden, r) })
+	receipt, found, err := s.awaitRemoval(ctx, c.Owner, func(r *removal) error { return s.deleteSession(c, hidden, r) })
 	if err != nil || !found {
 		return nil, err
 	}
@@ -19,11 +19,11 @@ func (s *Store) DeleteSession(ctx context.Context, c sessions.DeleteSession, hid
 
 // awaitRemoval runs a delete in the background and waits for it, or for the end
 // of ctx.
-func (s *Store) awaitRemoval(ctx context.Context, run func(*removal) error) (sessions.Receipt, bool, error) {
+func (s *Store) awaitRemoval(ctx context.Context, owner sessions.Owner, run func(*removal) error) (sessions.Receipt, bool, error) {
 	if ctx.Err() != nil {
 		return sessions.Receipt{}, false, sessions.ErrOutcomeUnknown.Because(context.Cause(ctx))
 	}
-	r := &removal{}
+	r := newRemoval(owner)
 	done := make(chan error, 1)
 	if err := s.goBackground(func() { done <- run(r) }); err != nil {
 		return sessions.Receipt{}, false, err
@@ -54,21 +54,28 @@ type ended struct {
 }
 
 func (s *Store) deleteSession(c sessions.DeleteSession, hidden func([]sessions.DeletedSession), r *removal) error {
+	var lives []sessions.Incarnation
 	end, err := deleting(s, func() (ended, error) {
-		return do(always, s.writer, func(t *tx) (ended, error) { return s.hide(t, c) })
+		return do(always, s.writer, func(t *tx) (ended, error) {
+			end, err := s.hide(t, c)
+			lives = end.lives()
+			s.underway.own(r, lives) // before anyone else can see them
+			return end, err
+		})
 	})
 	if err != nil {
+		s.underway.leave(r, lives)
 		return err
 	}
 	if len(end.gone) == 0 {
 		// A delete cut short by a crash may have left rows of an earlier life.
-		return s.remove(scope{owner: c.Owner}, &removal{receipt: sessions.Receipt{Rows: map[string]int64{}}})
+		return s.removeLeftovers(always, c.Owner)
 	}
 	r.begin(end)
 	if hidden != nil {
 		hidden(end.gone)
 	}
-	return s.remove(scope{lives: end.lives()}, r)
+	return s.remove(always, lives, r)
 }
 
 func (e ended) lives() []sessions.Incarnation {

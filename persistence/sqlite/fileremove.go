@@ -73,32 +73,12 @@ func numbersIn(folder, suffix string) ([]int64, error) {
 	return numbers, nil
 }
 
-// removeFiles removes the files of all hidden sessions of a scope. Their rows
-// are removed afterwards, so that a sweep finds what a crash has left.
-func (s *Store) removeFiles(of scope, r *removal) error {
-	if of.lives != nil {
-		return s.removeFoldersOf(of.lives, r)
-	}
-	query, args := "SELECT sid FROM sessions INDEXED BY sessions_deleted WHERE deleted_ms IS NOT NULL AND filed = 1", []any{}
-	if of.owner != "" {
-		query, args = query+" AND owner = ?", []any{of.owner}
-	}
-	var lives []sessions.Incarnation
-	err := s.readers.read(always, func(q querier) error {
-		return q.each(always, query, func(row scanner) error {
-			var life sessions.Incarnation
-			err := row.Scan(&life)
-			lives = append(lives, life)
-			return err
-		}, args...)
-	})
-	if err != nil {
-		return err
-	}
-	return s.removeFoldersOf(lives, r)
-}
-
+// removeFoldersOf removes the files of lives. Their rows are removed afterwards, so
+// that a sweep finds what a crash has left.
 func (s *Store) removeFoldersOf(lives []sessions.Incarnation, r *removal) error {
+	if _, err := os.Lstat(s.files.folder); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	for _, life := range lives {
 		if err := s.removeFolder(life, r); err != nil {
 			return err

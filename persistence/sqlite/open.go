@@ -33,6 +33,8 @@ type Store struct {
 
 	room func(folder string) (bytes int64, err error) // free on the disk of a folder
 
+	underway underway
+
 	tidy atomic.Bool // no file is left of what is gone
 
 	closing    chan struct{}  // closed by Close; removals stop between chunks

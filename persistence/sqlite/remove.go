@@ -1,8 +1,7 @@
 package sqlite
 
 import (
-	"database/sql"
-	"errors"
+	"context"
 	"maps"
 	"sync"
 
@@ -15,35 +14,6 @@ const chunkRows = 500
 
 // lifeRows is what a life costs of a chunk besides its rows: looking for them.
 const lifeRows = 10
-
-// scope says which hidden sessions a removal is about: given lives, those of an
-// owner, or all.
-type scope struct {
-	lives []sessions.Incarnation
-	owner sessions.Owner
-}
-
-// next returns a hidden life in the scope, 0 when there is none left. past is
-// how many of the given lives are done with.
-func (s scope) next(t *tx, past int) (sessions.Incarnation, error) {
-	var life sessions.Incarnation
-	var row scanner
-	switch {
-	case len(s.lives) > past:
-		return s.lives[past], nil
-	case s.lives != nil:
-		return 0, nil
-	case s.owner != "":
-		row = t.row(always, "SELECT sid FROM sessions INDEXED BY sessions_deleted WHERE deleted_ms IS NOT NULL AND owner = ? LIMIT 1", s.owner)
-	default:
-		row = t.row(always, "SELECT sid FROM sessions INDEXED BY sessions_deleted WHERE deleted_ms IS NOT NULL LIMIT 1")
-	}
-	err := row.Scan(&life)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
-	return life, err
-}
 
 // childTables are the tables that hang on a session, in the order of removal,
 // with the statement that removes up to a number of a life's rows.
@@ -66,23 +36,18 @@ func removeSome(table string) string {
 type chunk struct {
 	rows  map[string]int64
 	lives int  // how many it was the last of
-	done  bool // nothing of the scope is left
+	done  bool // nothing is left
 }
 
-// removeChunk takes away rows of hidden sessions until the chunk is full.
-func removeChunk(t *tx, s scope) (chunk, error) {
+// removeChunk takes away rows of hidden lives until the chunk is full.
+func removeChunk(t *tx, lives []sessions.Incarnation) (chunk, error) {
 	c := chunk{rows: map[string]int64{}}
-	budget := int64(chunkRows)
-	for budget > 0 {
-		life, err := s.next(t, c.lives)
-		if err != nil {
-			return c, err
-		}
-		if life == 0 {
+	for budget := int64(chunkRows); budget > 0; {
+		if c.lives == len(lives) {
 			c.done = true
-			return c, nil
+			break
 		}
-		gone, left, err := removeLife(t, life, budget, c.rows)
+		gone, left, err := removeLife(t, lives[c.lives], budget, c.rows)
 		if err != nil {
 			return c, err
 		}
@@ -120,12 +85,20 @@ func removedTables() []string {
 	return append(tables, "sessions")
 }
 
-// removal is a delete under way: its receipt so far, for a caller who may stop
-// waiting for the rest.
+// removal is a delete under way, or the removal of what others have left: its
+// receipt so far, for a caller who may stop waiting for the rest.
 type removal struct {
+	owner  sessions.Owner // "" for those of all
+	clears bool           // it is about all that the owner has
+	done   chan struct{}  // closed when remove has returned
+
 	mu      sync.Mutex
 	hidden  bool // the first transaction is durable
 	receipt sessions.Receipt
+}
+
+func newRemoval(owner sessions.Owner) *removal {
+	return &removal{owner: owner, done: make(chan struct{}), receipt: sessions.Receipt{Rows: map[string]int64{}}}
 }
 
 // begin records the first transaction.
@@ -168,19 +141,21 @@ func (r *removal) soFar() (sessions.Receipt, bool) {
 	return c, r.hidden
 }
 
-// remove takes away all hidden sessions of a scope: their files, then their
-// rows, chunk by chunk. It stops at the next chunk when the store closes; a later
-// sweep goes on.
-func (s *Store) remove(of scope, r *removal) error {
-	if err := s.removeFiles(of, r); err != nil {
+// remove takes away lives that the removal has: their files, then their rows,
+// chunk by chunk. It is called once for a removal. It stops at the next chunk when
+// ctx ends or the store closes; a later sweep goes on.
+func (s *Store) remove(ctx context.Context, lives []sessions.Incarnation, r *removal) error {
+	defer close(r.done)
+	defer s.underway.leave(r, lives)
+	if err := s.removeFoldersOf(lives, r); err != nil {
 		return err
 	}
-	for {
-		if s.isClosing() {
+	for rest := lives; ; {
+		if s.isClosing() || ctx.Err() != nil {
 			return sessions.ErrStoreClosed
 		}
 		c, err := deleting(s, func() (chunk, error) {
-			return doPatiently(s.writer, func(t *tx) (chunk, error) { return removeChunk(t, of) })
+			return doPatiently(s.writer, func(t *tx) (chunk, error) { return removeChunk(t, rest) })
 		})
 		if err != nil {
 			return err
@@ -189,6 +164,6 @@ func (s *Store) remove(of scope, r *removal) error {
 		if c.done {
 			return nil
 		}
-		of.lives = of.lives[min(c.lives, len(of.lives)):]
+		rest = rest[c.lives:]
 	}
 }

@@ -27,15 +27,8 @@ func (s *Store) Sweep(ctx context.Context, now sessions.Time) error {
 			return err
 		}
 	}
-	if err := s.removeFiles(scope{}, &removal{}); err != nil {
+	if err := s.removeLeftovers(ctx, ""); err != nil {
 		return translate(err)
-	}
-	err := s.inChunks(ctx, func(t *tx) (bool, error) {
-		c, err := removeChunk(t, scope{})
-		return c.done, err
-	})
-	if err != nil {
-		return err
 	}
 	s.takeInBallast()
 	return s.sweepStrays(ctx)

@@ -92,6 +92,7 @@ func (f Factory) Run(t *testing.T) {
 		{"refs", testRefs},
 		{"child call", testChildCall},
 		{"delete", testDelete},
+		{"receipt", testReceipt},
 		{"tree", testTree},
 		{"tree races", testTreeRaces},
 		{"residue", testResidue},
