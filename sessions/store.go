@@ -25,6 +25,7 @@ type Store interface {
 	SessionReader
 	TurnReader
 	RefStore
+	UsageStore
 	HostStore
 }
 
@@ -167,6 +168,18 @@ type RefStore interface {
 	// Refs returns the refs of a life, oldest first. SESSION_DAMAGED when one has
 	// no valid location: it is never guessed.
 	Refs(ctx context.Context, parent Incarnation) ([]Ref, error)
+}
+
+// UsageStore keeps sums of what was consumed, by day, model and kind: of a session
+// for as long as it lives, and of its owner for good. CommitTurn adds to them too.
+type UsageStore interface {
+	// AddUsage adds what no turn's model call consumed. INVALID_REQUEST when it
+	// does not pass its Check, ErrFenced when the life is over; nothing is added
+	// then. It is not idempotent.
+	AddUsage(ctx context.Context, c AddUsage) error
+	// Usage returns sums in no order. Those of a tree are of the session and of
+	// what a delete of it would take along. SESSION_NOT_FOUND when the life is over.
+	Usage(ctx context.Context, q UsageQuery) ([]UsageSum, error)
 }
 
 // TurnReader answers questions about turns and claims.

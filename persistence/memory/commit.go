@@ -35,7 +35,9 @@ func (s *Store) CommitTurn(ctx context.Context, c sessions.CommitTurn) (sessions
 		for name, raw := range c.State {
 			r.set(name, stateOf(raw), c.Now)
 		}
-		s.addUsage(r, t, c)
+		t.Usage = t.Usage.Plus(c.Usage)
+		r.session.Usage = r.session.Usage.Plus(c.Usage)
+		s.addUsage(r, sessions.AddUsage{Model: c.Model, Usage: c.Usage, Now: c.Now})
 		t.Iterations = max(t.Iterations, c.Iterations)
 		frames := r.emit(t.Turn, c.Now, bodies...)
 		if c.End != nil {
@@ -113,20 +115,6 @@ func (s *Store) end(c sessions.CommitTurn, r *record, t *turn, next sessions.Sta
 		held.expires = c.Now + sessions.Time(c.End.ClaimTTLMs)
 		s.claims[request] = held
 	}
-}
-
-// addUsage adds what a step consumed to the sums of its turn and session, and to
-// the day's of session and owner. The owner's outlive the session.
-func (s *Store) addUsage(r *record, t *turn, c sessions.CommitTurn) {
-	if c.Usage == (sessions.Usage{}) {
-		return
-	}
-	key := usageKey{int64(c.Now) / msPerDay, c.Model}
-	t.Usage = t.Usage.Plus(c.Usage)
-	r.session.Usage = r.session.Usage.Plus(c.Usage)
-	r.usage[key] = r.usage[key].Plus(c.Usage)
-	owned := ownUsage{r.session.Owner, key}
-	s.ownerUsage[owned] = s.ownerUsage[owned].Plus(c.Usage)
 }
 
 // retain cuts the oldest frames when there are more than are kept. A turn that

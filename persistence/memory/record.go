@@ -32,13 +32,12 @@ type turn struct {
 	num int64
 }
 
-// usageKey is what usage is added up by: days since the Unix epoch, and models.
+// usageKey is what usage is added up by: days since the Unix epoch, models, kinds.
 type usageKey struct {
 	day   int64
 	model string
+	kind  sessions.UsageKind
 }
-
-const msPerDay = 24 * 60 * 60 * 1000
 
 func (r *record) life() sessions.Incarnation { return r.session.Fence.Incarnation }
 

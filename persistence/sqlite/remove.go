@@ -25,7 +25,7 @@ var childTables = []struct{ name, remove string }{
 	{"turns", removeSome("turns")},
 	{"dedupe_claims", "DELETE FROM dedupe_claims WHERE (owner, request_id) IN (SELECT owner, request_id FROM dedupe_claims WHERE sid = ? LIMIT ?)"},
 	{"sub_session_refs", removeSome("sub_session_refs")},
-	{"usage", "DELETE FROM usage WHERE (sid, day, model) IN (SELECT sid, day, model FROM usage WHERE sid = ? LIMIT ?)"},
+	{"usage", "DELETE FROM usage WHERE (sid, day, model, kind) IN (SELECT sid, day, model, kind FROM usage WHERE sid = ? LIMIT ?)"},
 }
 
 func removeSome(table string) string {

@@ -16,10 +16,10 @@ type member struct {
 
 const memberColumns = `s.sid, s.id, s.epoch, s.status, s.active_turn <> '' OR s.queued > 0, s.damaged, s.turn_count, ` + quietSince
 
-// selectTree walks from an id, of which there may be no session: along the local
+// walkTree walks from an id, of which there may be no session: along the local
 // refs of live sessions, and to those that were made as local children. What a
 // remote ref names is nobody's local child. UNION lets the walk end in a cycle.
-const selectTree = `WITH RECURSIVE tree (id) AS (
+const walkTree = `WITH RECURSIVE tree (id) AS (
         SELECT ?2
         UNION
         SELECT c.id FROM tree CROSS JOIN sessions c INDEXED BY sessions_list_parent
@@ -31,7 +31,9 @@ const selectTree = `WITH RECURSIVE tree (id) AS (
             CROSS JOIN sub_session_refs r ON r.sid = p.sid
             WHERE r.location = 'local' AND NOT ` + isRemote + `r.child_id)
     )
-    SELECT ` + memberColumns + ` FROM tree CROSS JOIN sessions s INDEXED BY sessions_by_id
+    `
+
+const selectTree = walkTree + `SELECT ` + memberColumns + ` FROM tree CROSS JOIN sessions s INDEXED BY sessions_by_id
         ON s.owner = ?1 AND s.id = tree.id AND s.deleted_ms IS NULL`
 
 // isRemote, with an id and a parenthesis behind it, asks for a remote ref that a

@@ -28,9 +28,9 @@ func TestUsageAddsUpByDayAndModelAndTheOwnersStays(t *testing.T) {
 	spend("4", "m", 101*day)
 
 	totals := []string{
-		"day=100;model=m;input_tokens=20;output_tokens=4;cached_tokens=2;calls=2;",
-		"day=100;model=other;input_tokens=10;output_tokens=2;cached_tokens=1;calls=1;",
-		"day=101;model=m;input_tokens=10;output_tokens=2;cached_tokens=1;calls=1;",
+		"day=100;model=m;kind=;input_tokens=20;output_tokens=4;cached_tokens=2;calls=2;",
+		"day=100;model=other;kind=;input_tokens=10;output_tokens=2;cached_tokens=1;calls=1;",
+		"day=101;model=m;kind=;input_tokens=10;output_tokens=2;cached_tokens=1;calls=1;",
 	}
 	var ofSession, ofOwner []string
 	for _, total := range totals {
@@ -47,4 +47,24 @@ func TestUsageAddsUpByDayAndModelAndTheOwnersStays(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, rows["usage"])
 	require.Equal(t, ofOwner, rows["owner_usage"])
+}
+
+func TestUsageOfAnOlderVersionIsKept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	require.NoError(t, sqlite.MakeOlder(t.Context(), path, []string{"00001_sessions.sql", "00002_trees.sql", "00003_inference.sql"},
+		`INSERT INTO owners (owner) VALUES ('local')`,
+		`INSERT INTO sessions (sid, owner, generation, id, target_key, profile_key, epoch, status, title, labels,
+            parent_id, parent_location, created_ms, last_active_ms)
+        VALUES (1, 'local', 1, 'a', '', 'p', 1, 'idle', '', '{}', '', '', 1, 1)`,
+		`INSERT INTO usage VALUES (1, 100, 'm', 10, 2, 1, 1)`,
+		`INSERT INTO owner_usage VALUES ('local', 100, 'm', 20, 4, 2, 2)`))
+	s := open(t, path, sqlite.Config{})
+	for by, u := range map[sessions.UsageScope]sessions.Usage{
+		sessions.UsageBySession: {InputTokens: 10, OutputTokens: 2, CachedTokens: 1, Calls: 1},
+		sessions.UsageByOwner:   {InputTokens: 20, OutputTokens: 4, CachedTokens: 2, Calls: 2},
+	} {
+		sums, err := s.Usage(t.Context(), sessions.UsageQuery{By: by, Owner: sessions.LocalOwner, Life: 1})
+		require.NoError(t, err)
+		require.Equal(t, []sessions.UsageSum{{Day: 100, Model: "m", Usage: u}}, sums)
+	}
 }

@@ -96,6 +96,7 @@ func (f Factory) Run(t *testing.T) {
 		{"tree", testTree},
 		{"tree races", testTreeRaces},
 		{"residue", testResidue},
+		{"usage", testUsage},
 		{"announce", testAnnounce},
 		{"clear", testClear},
 		{"sweep", testSweep},
