@@ -76,17 +76,23 @@ var table = []row{
 		why:    "plays bytes; what they mean is for the packages of the wire formats",
 	},
 	{
+		dir:     "oracle/provider/adaptertest",
+		inside:  []string{"oracle", "oracle/provider", "oracle/provider/providertest", "sessions"},
+		outside: []string{"github.com/stretchr/testify"},
+		why:     "what every adapter does, as tests; it knows none of them",
+	},
+	{
 		dir:     "oracle/openai",
 		inside:  []string{"oracle", "oracle/provider", "sessions"},
 		outside: []string{"github.com/openai/openai-go/v3"},
-		tests:   []string{"oracle/openai/openaitest"},
+		tests:   []string{"oracle/openai/openaitest", "oracle/provider/adaptertest", "oracle/provider/providertest"},
 		why:     "an adapter, and the only one to know its SDK",
 	},
 	{
 		dir:     "oracle/anthropic",
 		inside:  []string{"oracle", "oracle/provider", "sessions"},
 		outside: []string{"github.com/anthropics/anthropic-sdk-go/v2"},
-		tests:   []string{"oracle/anthropic/anthropictest"},
+		tests:   []string{"oracle/anthropic/anthropictest", "oracle/provider/adaptertest"},
 		why:     "an adapter, and the only one to know its SDK",
 	},
 	{
@@ -125,7 +131,7 @@ var table = []row{
 	{
 		dir:     "actors",
 		inside:  []string{"sessions", "oracle", "tools", "tools/subagent", "actors/feed"},
-		outside: []string{"github.com/asynkron/protoactor-go", "github.com/google/uuid"},
+		outside: []string{"github.com/asynkron/protoactor-go", "github.com/google/uuid", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/trace"},
 		tests:   []string{"actors/actortest", "oracle/scripted", "oracle/offline", "persistence/sqlite"},
 		why:     "runs turns on the ports; which store and which model is the host's choice",
 	},
@@ -172,6 +178,13 @@ var table = []row{
 		why:     "a program that only talks to a host must not link one",
 	},
 	{
+		dir:     "host/remotes",
+		inside:  []string{"sessions", "tools", "tools/subagent", "host/api", "host/client"},
+		outside: []string{"github.com/google/uuid"},
+		tests:   []string{"host", "host/server", "host/hosttest", "oracle/scripted", "oracle/offline", "persistence/sqlite"},
+		why:     "sub-agents on other hosts: to the tool it is a place, to the other host a client",
+	},
+	{
 		dir:     "host/hosttest",
 		inside:  []string{"sessions", "oracle/...", "tools", "actors", "host", "host/api", "host/server", "host/client", "persistence/sqlite"},
 		outside: []string{"github.com/stretchr/testify", "github.com/coder/websocket"},
@@ -184,15 +197,8 @@ var table = []row{
 		why:     "wires everything together; the only place that chooses adapters",
 	},
 	{
-		dir:     "host/remotes",
-		inside:  []string{"sessions", "tools", "tools/subagent", "host/api", "host/client"},
-		outside: []string{"github.com/google/uuid"},
-		tests:   []string{"host", "host/server", "host/hosttest", "oracle/scripted", "oracle/offline", "persistence/sqlite"},
-		why:     "sub-agents on other hosts: to the tool it is a place, to the other host a client",
-	},
-	{
 		dir:     "cmd/agenthost/config",
-		inside:  []string{"sessions", "oracle", "tools"},
+		inside:  []string{"sessions", "tools"},
 		outside: []string{"github.com/knadh/koanf/v2", "github.com/goccy/go-yaml"},
 		why:     "reads settings into plain values; what they are made into is the command's business",
 	},

@@ -3,30 +3,16 @@ package anthropic
 import (
 	"context"
 	"iter"
-	"net/http"
-	"time"
 
 	sdk "github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
 
 	"agenthost/oracle"
 	"agenthost/oracle/provider"
-	"agenthost/sessions"
 )
 
-// Config says which model to call and how. Model is required, and so is one of
-// APIKey and BaseURL.
-type Config struct {
-	Model      string
-	APIKey     string        // sent to BaseURL only, never logged
-	BaseURL    string        // without /v1, such as http://127.0.0.1:8080; default is Anthropic's
-	Name       string        // what Name returns; default "anthropic:" and Model
-	MaxRetries int           // tries after the first; 0 means 3, negative none
-	RetryPause time.Duration // before the first retry, doubling; 0 means 500 ms
-	// HTTPClient makes the requests; it should have no overall timeout, since
-	// an answer may stream for minutes. nil is a client of the oracle's own.
-	HTTPClient *http.Client
-}
+// Config says which model to call and how. A BaseURL is without /v1, such as http://127.0.0.1:8080.
+type Config = provider.Config
 
 // defaultBaseURL is where a configuration without BaseURL leads.
 const defaultBaseURL = "https://api.anthropic.com"
@@ -41,23 +27,9 @@ type Oracle struct {
 // New returns an oracle for c, or INVALID_REQUEST naming what c lacks. It does
 // not connect.
 func New(c Config) (*Oracle, error) {
-	switch {
-	case c.Model == "":
-		return nil, sessions.InvalidField("/model", "An oracle of the provider anthropic needs a model.")
-	case c.APIKey == "" && c.BaseURL == "":
-		return nil, sessions.InvalidField("/apiKey", "An oracle of the provider anthropic needs an API key or a base URL.")
-	}
-	if c.BaseURL == "" {
-		c.BaseURL = defaultBaseURL
-	}
-	if err := provider.CheckBaseURL(c.BaseURL); err != nil {
+	c, err := c.Complete("anthropic", defaultBaseURL)
+	if err != nil {
 		return nil, err
-	}
-	if c.Name == "" {
-		c.Name = "anthropic:" + c.Model
-	}
-	if c.HTTPClient == nil {
-		c.HTTPClient = provider.NewHTTPClient()
 	}
 	options := []option.RequestOption{
 		option.WithBaseURL(c.BaseURL),
@@ -69,8 +41,7 @@ func New(c Config) (*Oracle, error) {
 	if c.APIKey != "" {
 		options = append(options, option.WithAPIKey(c.APIKey))
 	}
-	caller := provider.Caller{Key: c.APIKey, MaxRetries: c.MaxRetries, RetryPause: c.RetryPause}
-	return &Oracle{config: c, caller: caller, client: sdk.NewMessageService(options...)}, nil
+	return &Oracle{config: c, caller: c.Caller(), client: sdk.NewMessageService(options...)}, nil
 }
 
 // Name returns the configured name.

@@ -10,6 +10,7 @@ import (
 
 	"agenthost/oracle"
 	"agenthost/oracle/anthropic/anthropictest"
+	"agenthost/oracle/provider/adaptertest"
 	"agenthost/sessions"
 )
 
@@ -49,7 +50,7 @@ func full() oracle.Request {
 
 func TestRequestHasTheFormOfTheAPI(t *testing.T) {
 	server := anthropictest.New(t, anthropictest.Text("ok"))
-	require.NoError(t, infer(t.Context(), configured(t, server, nil), full()).err)
+	require.NoError(t, adaptertest.Infer(t.Context(), adapter.Oracle(t, server, nil), full()).Err)
 	body := server.Requests()[0].Body
 	require.JSONEq(t, `{
 		"model": "m", "max_tokens": 99, "stream": true, "cache_control": {"type": "ephemeral"},
@@ -87,9 +88,9 @@ func TestRequestHasTheFormOfTheAPI(t *testing.T) {
 func TestTheUserHasTheFirstAndTheLastWord(t *testing.T) {
 	answer := sessions.Message{Role: sessions.RoleAssistant, Content: sessions.Text("half an ans"), Interrupted: true}
 	server := anthropictest.New(t, anthropictest.Text("ok"), anthropictest.Text("ok"))
-	o := configured(t, server, nil)
-	require.NoError(t, infer(t.Context(), o, oracle.Request{Messages: []sessions.Message{answer, answer}}).err)
-	require.NoError(t, infer(t.Context(), o, oracle.Request{}).err)
+	o := adapter.Oracle(t, server, nil)
+	require.NoError(t, adaptertest.Infer(t.Context(), o, oracle.Request{Messages: []sessions.Message{answer, answer}}).Err)
+	require.NoError(t, adaptertest.Infer(t.Context(), o, oracle.Request{}).Err)
 	require.Equal(t, []string{
 		`user: (the conversation begins with an answer)`, `assistant: half an ans`, `assistant: half an ans`,
 		`user: (the answer above was cut short; continue it)`,
@@ -118,13 +119,13 @@ func spoken(t *testing.T, body []byte) []string {
 
 func TestParametersAndTheSchemaOfTheAnswerAreSent(t *testing.T) {
 	server := anthropictest.New(t, anthropictest.Text("{}"), anthropictest.Text("ok"))
-	o := configured(t, server, nil)
-	r := hi()
+	o := adapter.Oracle(t, server, nil)
+	r := adaptertest.Hi()
 	cool, most, seed := 0.0, 0.9, int64(0)
 	r.Params = sessions.Params{Temperature: &cool, TopP: &most, MaxTokens: 5, Seed: &seed, Effort: "low"} // three of which the API does not have
 	r.Schema = json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","maximum":9007199254740993}},"required":["n"],"additionalProperties":false}`)
-	require.NoError(t, infer(t.Context(), o, r).err)
-	require.NoError(t, infer(t.Context(), o, hi()).err)
+	require.NoError(t, adaptertest.Infer(t.Context(), o, r).Err)
+	require.NoError(t, adaptertest.Infer(t.Context(), o, adaptertest.Hi()).Err)
 	const rest = `"model":"m","stream":true,"cache_control":{"type":"ephemeral"},"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}]`
 	require.JSONEq(t, `{`+rest+`,"max_tokens":5,"output_config":{"effort":"low","format":{"type":"json_schema","schema":
 		{"type":"object","properties":{"n":{"type":"integer","maximum":9007199254740993}},"required":["n"],"additionalProperties":false}}}}`,
@@ -135,17 +136,17 @@ func TestParametersAndTheSchemaOfTheAnswerAreSent(t *testing.T) {
 
 func TestTheSameHistoryMakesTheSameBytes(t *testing.T) {
 	server := anthropictest.NewFunc(t, func(anthropictest.Request) anthropictest.Reply { return anthropictest.Text("ok") })
-	first, second := configured(t, server, nil), configured(t, server, nil)
+	first, second := adapter.Oracle(t, server, nil), adapter.Oracle(t, server, nil)
 	r := full()
 	for range 5 {
-		require.NoError(t, infer(t.Context(), first, r).err)
-		require.NoError(t, infer(t.Context(), second, full()).err)
+		require.NoError(t, adaptertest.Infer(t.Context(), first, r).Err)
+		require.NoError(t, adaptertest.Infer(t.Context(), second, full()).Err)
 	}
 	longer := full()
 	longer.Messages = append(longer.Messages,
 		sessions.Message{Role: sessions.RoleAssistant, Content: sessions.Text("Louder?")},
 		sessions.Message{Role: sessions.RoleUser, Content: sessions.Text("more")})
-	require.NoError(t, infer(t.Context(), first, longer).err)
+	require.NoError(t, adaptertest.Infer(t.Context(), first, longer).Err)
 	requests := server.Requests()
 	for _, request := range requests[:10] {
 		require.Equal(t, string(requests[0].Body), string(request.Body))
@@ -160,7 +161,7 @@ func TestTheSameHistoryMakesTheSameBytes(t *testing.T) {
 func TestAStepOfManyCallsMarksTheEndOfTheRequestBefore(t *testing.T) {
 	for calls, marked := range map[int]bool{9: false, 10: true, 40: true} {
 		server := anthropictest.New(t, anthropictest.Text("ok"))
-		r := hi()
+		r := adaptertest.Hi()
 		m := sessions.Message{Role: sessions.RoleAssistant}
 		var results []sessions.Message
 		for i := range calls {
@@ -170,7 +171,7 @@ func TestAStepOfManyCallsMarksTheEndOfTheRequestBefore(t *testing.T) {
 		}
 		r.Messages = append(append(r.Messages, m), results...)
 		r.Tools = []oracle.Tool{{Path: "/x", Name: "x"}}
-		require.NoError(t, infer(t.Context(), configured(t, server, nil), r).err)
+		require.NoError(t, adaptertest.Infer(t.Context(), adapter.Oracle(t, server, nil), r).Err)
 		var body struct {
 			Tools    []map[string]any
 			Messages []struct{ Content []map[string]any }
@@ -187,22 +188,22 @@ func TestParallelCallsAndTheirResultsMakeAValidRequest(t *testing.T) {
 		anthropictest.Call{ID: "toolu_a", Name: "builtin__time", Args: `{"zone":"UTC"}`},
 		anthropictest.Call{ID: "toolu_b", Name: "builtin__echo", Args: `{}`},
 	), anthropictest.Text("It is noon."))
-	o := configured(t, server, nil)
-	r := hi()
-	a := infer(t.Context(), o, r)
-	require.NoError(t, a.err)
+	o := adapter.Oracle(t, server, nil)
+	r := adaptertest.Hi()
+	a := adaptertest.Infer(t.Context(), o, r)
+	require.NoError(t, a.Err)
 	m := sessions.Message{Role: sessions.RoleAssistant}
-	for _, c := range a.calls {
+	for _, c := range a.Calls {
 		path := "/" + strings.ReplaceAll(c.Function, "__", "/")
 		m.ToolCalls = append(m.ToolCalls, sessions.ToolCall{ID: c.ID, Path: path, Args: json.RawMessage(c.Args)})
 	}
 	r.Messages = append(r.Messages, m)
-	for _, c := range a.calls {
+	for _, c := range a.Calls {
 		r.Messages = append(r.Messages, sessions.Message{Role: sessions.RoleTool, ToolCallID: c.ID})
 	}
-	a = infer(t.Context(), o, r)
-	require.NoError(t, a.err)
-	require.Equal(t, "It is noon.", a.text)
+	a = adaptertest.Infer(t.Context(), o, r)
+	require.NoError(t, a.Err)
+	require.Equal(t, "It is noon.", a.Text)
 
 	var body struct {
 		Messages []json.RawMessage `json:"messages"`
@@ -218,11 +219,11 @@ func TestParallelCallsAndTheirResultsMakeAValidRequest(t *testing.T) {
 
 func TestASchemaThatIsNoObjectFailsTheCall(t *testing.T) {
 	server := anthropictest.New(t)
-	r := hi()
+	r := adaptertest.Hi()
 	r.Tools = []oracle.Tool{{Path: "/x", Name: "x", Schema: json.RawMessage(`[]`)}}
-	requireFailure(t, infer(t.Context(), configured(t, server, nil), r), "")
-	r = hi()
+	adaptertest.Infer(t.Context(), adapter.Oracle(t, server, nil), r).RequireFailure(t, "")
+	r = adaptertest.Hi()
 	r.Schema = json.RawMessage(`[]`)
-	requireFailure(t, infer(t.Context(), configured(t, server, nil), r), "")
+	adaptertest.Infer(t.Context(), adapter.Oracle(t, server, nil), r).RequireFailure(t, "")
 	require.Empty(t, server.Requests())
 }

@@ -9,6 +9,7 @@ import (
 
 	"agenthost/oracle"
 	"agenthost/oracle/openai/openaitest"
+	"agenthost/oracle/provider/adaptertest"
 	"agenthost/sessions"
 )
 
@@ -48,7 +49,7 @@ func full() oracle.Request {
 
 func TestRequestHasTheFormOfTheAPI(t *testing.T) {
 	server := openaitest.New(t, openaitest.Text("ok"))
-	require.NoError(t, infer(t.Context(), configured(t, server, nil), full()).err)
+	require.NoError(t, adaptertest.Infer(t.Context(), adapter.Oracle(t, server, nil), full()).Err)
 	body := server.Requests()[0].Body
 	require.JSONEq(t, `{
 		"model": "m", "max_completion_tokens": 99, "stream": true, "stream_options": {"include_usage": true},
@@ -80,15 +81,15 @@ func TestRequestHasTheFormOfTheAPI(t *testing.T) {
 
 func TestTheSameHistoryMakesTheSameBytes(t *testing.T) {
 	server := openaitest.NewFunc(t, func(openaitest.Request) openaitest.Reply { return openaitest.Text("ok") })
-	first, second := configured(t, server, nil), configured(t, server, nil)
+	first, second := adapter.Oracle(t, server, nil), adapter.Oracle(t, server, nil)
 	r := full()
 	for range 5 {
-		require.NoError(t, infer(t.Context(), first, r).err)
-		require.NoError(t, infer(t.Context(), second, full()).err)
+		require.NoError(t, adaptertest.Infer(t.Context(), first, r).Err)
+		require.NoError(t, adaptertest.Infer(t.Context(), second, full()).Err)
 	}
 	longer := full()
 	longer.Messages = append(longer.Messages, sessions.Message{Role: sessions.RoleUser, Content: sessions.Text("more")})
-	require.NoError(t, infer(t.Context(), first, longer).err)
+	require.NoError(t, adaptertest.Infer(t.Context(), first, longer).Err)
 	requests := server.Requests()
 	for _, request := range requests[:10] {
 		require.Equal(t, string(requests[0].Body), string(request.Body))
@@ -103,23 +104,23 @@ func TestParallelCallsAndTheirResultsMakeAValidRequest(t *testing.T) {
 		openaitest.Call{ID: "call_a", Name: "builtin__time", Args: `{"zone":"UTC"}`},
 		openaitest.Call{ID: "call_b", Name: "builtin__echo", Args: `{}`},
 	), openaitest.Text("It is noon."))
-	o := configured(t, server, nil)
-	r := hi()
-	a := infer(t.Context(), o, r)
-	require.NoError(t, a.err)
+	o := adapter.Oracle(t, server, nil)
+	r := adaptertest.Hi()
+	a := adaptertest.Infer(t.Context(), o, r)
+	require.NoError(t, a.Err)
 	m := sessions.Message{Role: sessions.RoleAssistant}
-	for _, c := range a.calls {
+	for _, c := range a.Calls {
 		path := "/" + strings.ReplaceAll(c.Function, "__", "/")
 		m.ToolCalls = append(m.ToolCalls, sessions.ToolCall{ID: c.ID, Path: path, Args: json.RawMessage(c.Args)})
 	}
 	r.Messages = append(r.Messages, m)
-	for _, c := range a.calls {
+	for _, c := range a.Calls {
 		value := []sessions.Content{{Type: sessions.ContentJSON, Value: json.RawMessage(`{"ok":true}`)}}
 		r.Messages = append(r.Messages, sessions.Message{Role: sessions.RoleTool, ToolCallID: c.ID, Content: value})
 	}
-	a = infer(t.Context(), o, r)
-	require.NoError(t, a.err)
-	require.Equal(t, "It is noon.", a.text)
+	a = adaptertest.Infer(t.Context(), o, r)
+	require.NoError(t, a.Err)
+	require.Equal(t, "It is noon.", a.Text)
 
 	var body struct {
 		Messages []json.RawMessage `json:"messages"`
@@ -135,13 +136,13 @@ func TestParallelCallsAndTheirResultsMakeAValidRequest(t *testing.T) {
 
 func TestParametersAndTheSchemaOfTheAnswerAreSent(t *testing.T) {
 	server := openaitest.New(t, openaitest.Text("{}"), openaitest.Text("ok"))
-	o := configured(t, server, nil)
-	r := hi()
+	o := adapter.Oracle(t, server, nil)
+	r := adaptertest.Hi()
 	cool, most, seed := 0.0, 0.9, int64(0)
 	r.Params = sessions.Params{Temperature: &cool, TopP: &most, MaxTokens: 5, Seed: &seed, Effort: "low"}
 	r.Schema = json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","maximum":9007199254740993}},"required":["n"],"additionalProperties":false}`)
-	require.NoError(t, infer(t.Context(), o, r).err)
-	require.NoError(t, infer(t.Context(), o, hi()).err)
+	require.NoError(t, adaptertest.Infer(t.Context(), o, r).Err)
+	require.NoError(t, adaptertest.Infer(t.Context(), o, adaptertest.Hi()).Err)
 	require.JSONEq(t, `{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"hi"}],
 		"temperature":0,"top_p":0.9,"max_completion_tokens":5,"seed":0,"reasoning_effort":"low",
 		"response_format":{"type":"json_schema","json_schema":{"name":"answer","strict":true,"schema":
@@ -154,11 +155,11 @@ func TestParametersAndTheSchemaOfTheAnswerAreSent(t *testing.T) {
 
 func TestASchemaThatIsNoObjectFailsTheCall(t *testing.T) {
 	server := openaitest.New(t)
-	r := hi()
+	r := adaptertest.Hi()
 	r.Tools = []oracle.Tool{{Path: "/x", Name: "x", Schema: json.RawMessage(`[]`)}}
-	requireFailure(t, infer(t.Context(), configured(t, server, nil), r), "")
-	r = hi()
+	adaptertest.Infer(t.Context(), adapter.Oracle(t, server, nil), r).RequireFailure(t, "")
+	r = adaptertest.Hi()
 	r.Schema = json.RawMessage(`[]`)
-	requireFailure(t, infer(t.Context(), configured(t, server, nil), r), "")
+	adaptertest.Infer(t.Context(), adapter.Oracle(t, server, nil), r).RequireFailure(t, "")
 	require.Empty(t, server.Requests())
 }

@@ -3,8 +3,6 @@ package provider
 import (
 	"cmp"
 	"context"
-	"net/http"
-	"net/url"
 	"time"
 
 	"agenthost/sessions"
@@ -54,27 +52,4 @@ func (c Caller) Infer(ctx context.Context, history []sessions.Message, yield Yie
 			return
 		}
 	}
-}
-
-// idleConnections is how many connections to the provider are kept for reuse.
-const idleConnections = 64
-
-// NewHTTPClient returns a client of an oracle's own. It has no overall timeout,
-// since an answer may stream for minutes.
-func NewHTTPClient() *http.Client {
-	client := &http.Client{}
-	if t, ok := http.DefaultTransport.(*http.Transport); ok {
-		own := t.Clone()
-		own.MaxIdleConnsPerHost = idleConnections
-		client.Transport = own
-	}
-	return client
-}
-
-// CheckBaseURL returns INVALID_REQUEST if base is no URL that an API can have.
-func CheckBaseURL(base string) error {
-	if u, err := url.Parse(base); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return sessions.InvalidField("/baseURL", "A base URL is absolute and begins with http:// or https://.")
-	}
-	return nil
 }

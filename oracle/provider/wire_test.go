@@ -54,10 +54,3 @@ func TestTextStandsForWhatIsNone(t *testing.T) {
 	require.Equal(t, "Error TOOL_INVOKE_FAILED: It broke.", provider.ResultText(failed))
 	require.JSONEq(t, `{}`, string(provider.CallArgs(sessions.ToolCall{})))
 }
-
-func TestBaseURLsAreAbsolute(t *testing.T) {
-	require.NoError(t, provider.CheckBaseURL("https://x/v1"))
-	for _, bad := range []string{"", "x", "localhost:80/v1", "ftp://x", "http://"} {
-		require.Equal(t, sessions.CodeInvalidRequest, sessions.CodeOf(provider.CheckBaseURL(bad)), bad)
-	}
-}

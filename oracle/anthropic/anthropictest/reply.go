@@ -6,11 +6,6 @@ import (
 	"agenthost/oracle/provider/providertest"
 )
 
-// Call is a tool call of a reply.
-type Call struct {
-	ID, Name, Args string
-}
-
 // Stop is the event that ends a stream.
 var Stop = Event("message_stop", `{"type":"message_stop"}`)
 

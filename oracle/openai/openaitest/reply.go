@@ -6,11 +6,6 @@ import (
 	"agenthost/oracle/provider/providertest"
 )
 
-// Call is a tool call of a reply.
-type Call struct {
-	ID, Name, Args string
-}
-
 // Done is the event that ends a stream.
 const Done = "data: [DONE]\n\n"
 

@@ -12,6 +12,7 @@ type (
 	Request = providertest.Request
 	Reply   = providertest.Reply
 	Piece   = providertest.Piece
+	Call    = providertest.Call
 )
 
 // The ends of a stream: in order, with a broken connection, or not before the
@@ -22,19 +23,19 @@ const (
 	Hang     = providertest.Hang
 )
 
-// api is the format. Its base URL ends in /v1.
-var api = providertest.API{Base: "/v1", Path: "/chat/completions", Validate: Validate, Failure: Failure}
+// API is the format. Its base URL ends in /v1.
+var API = providertest.API{Base: "/v1", Path: "/chat/completions", Validate: Validate, Failure: Failure}
 
 // New starts a server that answers its n-th request with the n-th reply. A
 // request beyond the script, or one that Validate refuses, fails the test.
 func New(t testing.TB, script ...Reply) *Server {
 	t.Helper()
-	return providertest.New(t, api, script...)
+	return providertest.New(t, API, script...)
 }
 
 // NewFunc starts a server whose replies answer computes; it may be called from
 // many goroutines at once.
 func NewFunc(t testing.TB, answer func(Request) Reply) *Server {
 	t.Helper()
-	return providertest.NewFunc(t, api, answer)
+	return providertest.NewFunc(t, API, answer)
 }

@@ -35,6 +35,11 @@ const (
 	Hang                // not before the client leaves
 )
 
+// Call is a tool call of a model.
+type Call struct {
+	ID, Name, Args string
+}
+
 // Stream is a reply of the given events, one piece each, and nothing else.
 func Stream(events ...string) Reply {
 	var r Reply
