@@ -126,6 +126,7 @@ func TestProfilesAreChecked(t *testing.T) {
 	bad := map[string]actors.Profile{
 		"no oracle": {},
 		"negative":  {Oracle: script(), MaxIterations: -1},
+		"budget":    {Oracle: script(), Budget: actors.Budget{SessionTokens: -1}},
 		"policy":    {Oracle: script(), OnToolError: "ignore"},
 		"tools":     {Oracle: script(), Tools: []string{"no path//"}},
 		"repeat":    {Oracle: script(), Repeatable: []string{"no path//"}},

@@ -38,6 +38,8 @@ type deps struct {
 	clean     bool          // the last host closed the store
 	residents *residents
 
+	ownerDayTokens int64 // an owner's budget, 0 for none
+
 	// lifetime ends when the system stops: after agents and runs are gone.
 	lifetime context.Context
 	end      context.CancelFunc

@@ -68,6 +68,11 @@ func errMaxIterations(max int) *sessions.Error {
 		With("limit", "maxIterations").With("max", max)
 }
 
+func errOverBudget(b allowance, used int64) *sessions.Error {
+	return sessions.TooLarge(b.limit, b.max, "The budget of %d tokens is used up, with %d consumed; raise %s, or wait for the next day if it is a day's.",
+		b.max, used, b.limit).With("used", used)
+}
+
 func errScope(path string) *sessions.Error {
 	return sessions.Errorf(sessions.CodeToolScopeViolation, "The model called %s, which is outside the tools its profile allows.", path).
 		With("path", path)

@@ -30,6 +30,7 @@ type Profile struct {
 	PromptTimeout time.Duration // a turn's running time; 0 means 5 minutes
 	IdleTTL       time.Duration // 0 means the system's
 	ToolTimeout   time.Duration // one tool call's running time; 0 means 2 minutes
+	Budget        Budget
 	// Repeatable are subtrees whose tools do no harm when a call is run a second
 	// time, beside those that say so of themselves.
 	Repeatable       []string
@@ -70,7 +71,7 @@ func (p Profile) check(name string) error {
 	if p.Oracle == nil {
 		return sessions.InvalidField(field+"/oracle", "Profile %q has no oracle.", name)
 	}
-	if p.MaxIterations < 0 || p.PromptTimeout < 0 || p.IdleTTL < 0 || p.ToolTimeout < 0 {
+	if p.MaxIterations < 0 || p.PromptTimeout < 0 || p.IdleTTL < 0 || p.ToolTimeout < 0 || p.Budget.TurnTokens < 0 || p.Budget.SessionTokens < 0 {
 		return sessions.InvalidField(field, "Profile %q has a negative limit; use 0 for the default.", name)
 	}
 	for _, policy := range []FaultPolicy{p.OnScopeViolation, p.OnToolError} {

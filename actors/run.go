@@ -117,6 +117,10 @@ func (r *run) leaveLoop() {
 // without a call. life is the context of the system, r.ctx that of the turn.
 func (r *run) loop(life context.Context) {
 	for {
+		if err := r.overBudget(life); err != nil {
+			r.cut(life, cutFailed(err))
+			return
+		}
 		if err := r.infer(); err != nil {
 			r.cut(life, cutFailed(err))
 			return

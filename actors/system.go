@@ -31,6 +31,9 @@ type Config struct {
 	// is called once each time that a deletion has become durable. It must not
 	// block, and may be called as long as the store is open.
 	Announce func()
+	// OwnerDayTokens is how many tokens the model calls of an owner's sessions may
+	// consume in a day of UTC; 0 means no bound. It is looked at as a Budget is.
+	OwnerDayTokens int64
 }
 
 // System is the actor tree over one store. Its methods are safe for concurrent use.
@@ -91,6 +94,9 @@ func newDeps(store sessions.Store, profiles map[string]Profile, c Config) (*deps
 	if d.idleTTL < 0 || d.dedupTTL < 0 {
 		return nil, sessions.InvalidField("/idleTTL", "The idle and the dedup TTL must not be negative; use 0 for the default.")
 	}
+	if c.OwnerDayTokens < 0 {
+		return nil, sessions.InvalidField("/ownerDayTokens", "An owner's budget must not be negative; use 0 for none.")
+	}
 	if _, err := tools.NewScope(nil, d.targetRoot, ""); err != nil {
 		return nil, err
 	}
@@ -103,6 +109,7 @@ func newDeps(store sessions.Store, profiles map[string]Profile, c Config) (*deps
 	if err := subagent.Mount(d.tree, slices.Sorted(maps.Keys(profiles))...); err != nil {
 		d.log.Warn("a profile is no sub-agent; give it a name that can be part of a tool's path", "error", err)
 	}
+	d.ownerDayTokens = c.OwnerDayTokens
 	d.recovery, d.clean = make(chan struct{}, recoveries), store.ClosedCleanly()
 	d.admission = &admission{limit: int64(d.limits.BusyTurns)}
 	d.lifetime, d.end = context.WithCancel(context.Background())

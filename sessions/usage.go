@@ -58,6 +58,18 @@ func (c AddUsage) Check() error {
 	return nil
 }
 
+// CheckForeign is Check for what tools and embedders add: the host's own kinds are
+// INVALID_REQUEST too.
+func (c AddUsage) CheckForeign() error {
+	if c.Kind == UsageOfSideQuestions {
+		return InvalidField("/kind", "The kind %q is the host's own; use another name.", c.Kind)
+	}
+	return c.Check()
+}
+
+// Tokens is what budgets count: input and output together.
+func (u Usage) Tokens() int64 { return u.InputTokens + u.OutputTokens }
+
 // UsageQuery asks for sums of usage.
 type UsageQuery struct {
 	By    UsageScope

@@ -45,6 +45,10 @@ func TestUsageToAddIsChecked(t *testing.T) {
 	for _, kind := range []sessions.UsageKind{"", "two words", "é", "tab\t", sessions.UsageKind(strings.Repeat("k", 65))} {
 		require.Equal(t, sessions.CodeInvalidRequest, sessions.CodeOf(sessions.AddUsage{Kind: kind}.Check()), "%q", kind)
 	}
+	foreign := func(kind sessions.UsageKind) sessions.Code { return sessions.CodeOf(sessions.AddUsage{Kind: kind}.CheckForeign()) }
+	require.Empty(t, foreign("search"))
+	require.Equal(t, sessions.CodeInvalidRequest, foreign(""))
+	require.Equal(t, sessions.CodeInvalidRequest, foreign(sessions.UsageOfSideQuestions))
 	for _, u := range []sessions.Usage{{InputTokens: -1}, {OutputTokens: -1}, {CachedTokens: -1}, {Calls: 1<<40 + 1}} {
 		require.Equal(t, sessions.CodeInvalidRequest, sessions.CodeOf(sessions.AddUsage{Kind: "k", Usage: u}.Check()))
 	}

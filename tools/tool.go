@@ -58,6 +58,12 @@ type Turn interface {
 	// returns once that is stored, or with an error when the turn has ended. A
 	// repetition of what it was told last of the sub-session is stored once.
 	ChildChanged(c sessions.ChildChanged) error
+	// AddUsage adds to the usage of the session and its owner what the call consumed,
+	// under a kind of the tool's own, such as "search", and the name of what
+	// consumed it, "" for none. It is stored at once, whatever becomes of the call,
+	// and counts again when the call is run again. INVALID_REQUEST when the kind
+	// is no name or the host's own, CONFLICT when the session is deleted.
+	AddUsage(ctx context.Context, kind sessions.UsageKind, model string, u sessions.Usage) error
 	// Beside runs f in a goroutine beside the session's turns, so that it may
 	// outlive this one, and keeps the session in memory meanwhile. The context of f
 	// ends, with its cause, when a turn of the session is cancelled, when the
