@@ -20,6 +20,7 @@ type deletion struct {
 	reply chan<- DeleteReply
 
 	isHidden bool
+	hidden   int64 // sessions, once isHidden; a clear does not know
 	stored   bool
 	receipt  *sessions.Receipt
 	agents   map[string]bool // PID ids of agents that close, or have not said whether they do
@@ -53,7 +54,7 @@ func (d *deletion) answerIfDone() {
 
 // answerPending answers although removal or actors are not done.
 func (d *deletion) answerPending() {
-	receipt := sessions.Receipt{Rows: map[string]int64{}}
+	receipt := sessions.Receipt{Sessions: d.hidden, Rows: map[string]int64{}}
 	if d.receipt != nil {
 		receipt = *d.receipt
 	}
@@ -102,7 +103,7 @@ func (r *root) storeDelete(d *deletion, msg *Delete) {
 // begins here: until then nothing is promised.
 func (r *root) handleHidden(ctx actor.Context, msg *hidden) {
 	d := msg.deletion
-	d.isHidden = true
+	d.isHidden, d.hidden = true, int64(len(msg.gone))
 	d.timer = time.AfterFunc(d.grace, func() { r.deps.send(r.deps.root, &graceOver{d}) })
 	if r.clearing[d.owner] == d {
 		r.tellGone(d.owner, "")

@@ -36,6 +36,7 @@ func TestDeleteThatDoesNotWait(t *testing.T) {
 	require.True(t, gone.Deleted)
 	require.Equal(t, api.TeardownPending, gone.Teardown)
 	require.False(t, gone.Receipt.Complete)
+	require.EqualValues(t, 1, gone.Receipt.Sessions)
 	require.Equal(t, sessions.CodeSessionDeleted, sessions.CodeOf((<-running).err))
 
 	// Neither the key nor its new session waits for the old tool.
