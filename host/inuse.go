@@ -8,6 +8,9 @@ import (
 	"agenthost/sessions"
 )
 
+// childPage is how many children are asked for at once.
+const childPage = 100
+
 // inUse tells whether somebody follows a session or one below it. Whether one has
 // a turn is the store's to say, in the transaction that would remove it.
 type inUse struct {
@@ -67,7 +70,7 @@ func (u inUse) children(ctx context.Context, s sessions.Session) ([]sessions.Ses
 			ids = append(ids, ref.SessionID)
 		}
 	}
-	q := sessions.SessionQuery{Owner: s.Owner, Parent: &s.ID, Limit: retirePage}
+	q := sessions.SessionQuery{Owner: s.Owner, Parent: &s.ID, Limit: childPage}
 	for {
 		page, err := u.store.Sessions(ctx, q)
 		if err != nil {

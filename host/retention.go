@@ -31,7 +31,9 @@ type RetentionRules struct {
 
 const (
 	defaultRetainEvery = 5 * time.Minute
-	retirePage         = 100
+	// retirePage is how many roots are asked for at once. The store looks at all that
+	// a rule names for each page, so few pages matter more than small ones.
+	retirePage = 2_000
 	// retireGrace is how long a sweep waits for one tree before it goes on to the
 	// next. The removal goes on by itself.
 	retireGrace = time.Minute
