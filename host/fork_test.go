@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"agenthost/host"
 	"agenthost/host/api"
 	"agenthost/host/hosttest"
 	"agenthost/sessions"
@@ -63,13 +64,7 @@ func TestForkIsMadeOnceForARequest(t *testing.T) {
 
 // A turn under way is no reason to wait: what is stored of it is copied.
 func TestForkOfARunningSession(t *testing.T) {
-	gate := make(chan struct{})
-	o := workOracle(gate)
-	h := hosttest.New(t, hosttest.Options{Profiles: profiles(o)})
-	running := background(func() (*api.PromptResult, error) {
-		return h.Prompt(t.Context(), &api.PromptArgs{Address: atK, Text: "work"}, nil)
-	})
-	require.NoError(t, o.Await(t.Context(), 1))
+	h, gate, running := atWork(t, host.Config{})
 	made, err := h.SessionFork(t.Context(), &api.SessionForkArgs{Address: atK, NewSessionID: "copy"})
 	require.NoError(t, err)
 	require.Equal(t, sessions.SessionID("copy"), made.Session.ID)

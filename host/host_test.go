@@ -50,6 +50,20 @@ func background[R any](f func() (R, error)) <-chan outcome[R] {
 	return done
 }
 
+// atWork returns a host in which the session of atK has a turn, which ends when
+// gate is closed.
+func atWork(t *testing.T, c host.Config) (h *hosttest.Host, gate chan struct{}, running <-chan outcome[*api.PromptResult]) {
+	t.Helper()
+	gate = make(chan struct{})
+	o := workOracle(gate)
+	h = hosttest.New(t, hosttest.Options{Profiles: profiles(o), Config: c})
+	running = background(func() (*api.PromptResult, error) {
+		return h.Prompt(t.Context(), &api.PromptArgs{Address: atK, Text: "work"}, nil)
+	})
+	require.NoError(t, o.Await(t.Context(), 1))
+	return h, gate, running
+}
+
 func openStore(t *testing.T, file string) *sqlite.Store {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), file, sqlite.Config{Durability: sqlite.DurabilityProcess})
@@ -150,13 +164,7 @@ func TestTurnCutByAStopGoesOnAfterIt(t *testing.T) {
 }
 
 func TestTurnThatEndsWithinTheGraceIsAnswered(t *testing.T) {
-	gate := make(chan struct{})
-	o := workOracle(gate)
-	h := hosttest.New(t, hosttest.Options{Profiles: profiles(o), Config: host.Config{StopGrace: time.Minute}})
-	running := background(func() (*api.PromptResult, error) {
-		return h.Prompt(t.Context(), &api.PromptArgs{Address: atK, Text: "work"}, nil)
-	})
-	require.NoError(t, o.Await(t.Context(), 1))
+	h, gate, running := atWork(t, host.Config{StopGrace: time.Minute})
 	stopped := background(func() (struct{}, error) { h.Host.Stop(); return struct{}{}, nil })
 	require.Eventually(t, func() bool { // the stop has begun
 		_, err := h.Prompt(context.WithoutCancel(t.Context()), &api.PromptArgs{Address: api.Address{TargetKey: "other"}, Text: "hi"}, nil)
@@ -170,13 +178,7 @@ func TestTurnThatEndsWithinTheGraceIsAnswered(t *testing.T) {
 }
 
 func TestHostInfoCountsWhatIsThere(t *testing.T) {
-	gate := make(chan struct{})
-	o := workOracle(gate)
-	h := hosttest.New(t, hosttest.Options{Profiles: profiles(o), Config: host.Config{Version: "1.2.3"}})
-	running := background(func() (*api.PromptResult, error) {
-		return h.Prompt(t.Context(), &api.PromptArgs{Address: atK, Text: "work"}, nil)
-	})
-	require.NoError(t, o.Await(t.Context(), 1))
+	h, gate, running := atWork(t, host.Config{Version: "1.2.3"})
 	info, err := h.HostInfo(t.Context(), &api.HostInfoArgs{})
 	require.NoError(t, err)
 	require.Equal(t, "1.2.3", info.Version)

@@ -48,13 +48,7 @@ func TestDeleteThatDoesNotWait(t *testing.T) {
 
 // A delete told to leave busy sessions alone changes nothing of one.
 func TestDeleteOfABusySessionMayBeRefused(t *testing.T) {
-	gate := make(chan struct{})
-	o := workOracle(gate)
-	h := hosttest.New(t, hosttest.Options{Profiles: profiles(o)})
-	running := background(func() (*api.PromptResult, error) {
-		return h.Prompt(t.Context(), &api.PromptArgs{Address: atK, Text: "work"}, nil)
-	})
-	require.NoError(t, o.Await(t.Context(), 1))
+	h, gate, running := atWork(t, host.Config{})
 	before, err := h.SessionGet(t.Context(), &api.SessionGetArgs{Address: atK})
 	require.NoError(t, err)
 	_, err = h.SessionDelete(t.Context(), &api.SessionDeleteArgs{Address: atK, IfBusy: api.IfBusyReject})

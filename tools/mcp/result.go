@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -19,7 +18,7 @@ func outputOf(r *sdk.CallToolResult) (json.RawMessage, error) {
 	text := textOf(r.Content)
 	if r.IsError {
 		if text == "" && r.StructuredContent != nil {
-			output, err := encode(r.StructuredContent)
+			output, err := tools.Encode(r.StructuredContent)
 			if err != nil {
 				return nil, err
 			}
@@ -28,12 +27,12 @@ func outputOf(r *sdk.CallToolResult) (json.RawMessage, error) {
 		return nil, &tools.Failure{Message: cmp.Or(text, "The tool failed and did not say why.")}
 	}
 	if r.StructuredContent == nil {
-		return encode(text)
+		return tools.Encode(text)
 	}
 	if exact, ok := exactly(r.StructuredContent, r.Content); ok {
 		return exact, nil
 	}
-	return encode(r.StructuredContent)
+	return tools.Encode(r.StructuredContent)
 }
 
 // exactly returns the structured content as the server wrote it, if it did so in
@@ -87,16 +86,4 @@ func lineOf(part sdk.Content) string {
 
 func notCarried(kind, mime string, size int) string {
 	return fmt.Sprintf("[One %s of the type %s and %d bytes is left out; only text is carried.]", kind, cmp.Or(mime, "unknown"), size)
-}
-
-// encode writes a value as JSON the way models read it best: with < > & as they
-// are.
-func encode(value any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(value); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
