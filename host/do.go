@@ -49,6 +49,7 @@ var operations = byArgs(
 	plain((*Access).StateSet),
 	plain((*Access).Purge),
 	plain((*Access).Children),
+	plain((*Access).Usage),
 	streaming((*Access).Prompt),
 	streaming((*Access).Retry),
 )

@@ -21,6 +21,9 @@ import (
 // Profile says who answers a session's prompts, and within which bounds.
 type Profile = actors.Profile
 
+// Budget bounds what the model calls of a profile's turns and sessions may consume.
+type Budget = actors.Budget
+
 // Config is what a Host may be told besides what it needs. Zero values are the
 // defaults.
 type Config struct {
@@ -34,6 +37,10 @@ type Config struct {
 	Version    string           // default: the module's
 	Logger     *slog.Logger     // default: none
 	Now        func() time.Time // default: time.Now
+
+	// OwnerDayTokens is how many tokens the model calls of an owner's sessions may
+	// consume in a day of UTC; 0 means no bound. It is looked at as a Budget is.
+	OwnerDayTokens int64
 
 	// OnDeleted, when not nil, hears of every deleted session at least once, in the
 	// order of their deletion and at most 100 in a call, also after a crash. It is
@@ -110,7 +117,7 @@ func (h *Host) compose() (err error) {
 	}
 	h.system, err = actors.New(h.store, h.profiles, actors.Config{
 		Tools: c.Tools, Limits: c.Limits, IdleTTL: c.IdleTTL, DedupTTL: c.DedupTTL,
-		TargetRoot: c.TargetRoot, Logger: c.Logger, Now: c.Now, Announce: announce,
+		TargetRoot: c.TargetRoot, Logger: c.Logger, Now: c.Now, Announce: announce, OwnerDayTokens: c.OwnerDayTokens,
 	})
 	if err != nil {
 		return err

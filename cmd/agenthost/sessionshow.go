@@ -50,12 +50,16 @@ func (a *app) printSession(s sessions.Session) error {
 	if s.ActiveTurn != nil {
 		add("turn", fmt.Sprintf("%s, %s since %s", s.ActiveTurn.TurnID, s.ActiveTurn.Status, s.ActiveTurn.StartedAt))
 	}
-	add("tokens", fmt.Sprintf("%d in (%d cached), %d out, in %s",
-		s.Usage.InputTokens, s.Usage.CachedTokens, s.Usage.OutputTokens, counted(s.Usage.Calls, "model call")))
+	add("tokens", usageText(s.Usage))
 	if s.LastError != nil {
 		add("error", string(s.LastError.Code)+": "+s.LastError.Message)
 	}
 	return t.write(a.stdout)
+}
+
+func usageText(u sessions.Usage) string {
+	return fmt.Sprintf("%d in (%d cached), %d out, in %s",
+		u.InputTokens, u.CachedTokens, u.OutputTokens, counted(u.Calls, "model call"))
 }
 
 func labelText(labels map[string]string) string {

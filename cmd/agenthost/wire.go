@@ -57,7 +57,7 @@ func startHost(ctx context.Context, c *config.Config, log *slog.Logger) (*runnin
 	h, err := host.New(store, profiles, host.Config{
 		Tools: tree, Limits: c.Limits, IdleTTL: c.IdleTTL, DedupTTL: c.DedupTTL,
 		StopGrace: c.StopGrace, TargetRoot: c.TargetRoot, Version: versionOf().Version, Logger: log,
-		Retention: retentionOf(c),
+		Retention: retentionOf(c), OwnerDayTokens: c.OwnerDayTokens,
 	})
 	if err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func profilesOf(c *config.Config) (map[string]host.Profile, error) {
 			MaxIterations: p.MaxIterations, PromptTimeout: p.PromptTimeout,
 			IdleTTL: p.IdleTTL, ToolTimeout: p.ToolTimeout,
 			OnScopeViolation: policy(p.OnScopeViolation), OnToolError: policy(p.OnToolError),
-			Repeatable: p.Repeatable, Params: p.Params, AnswerSchema: json.RawMessage(p.AnswerSchema),
+			Budget: host.Budget(p.Budget), Repeatable: p.Repeatable, Params: p.Params, AnswerSchema: json.RawMessage(p.AnswerSchema),
 		}
 	}
 	return profiles, nil

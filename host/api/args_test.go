@@ -66,6 +66,8 @@ func TestArgsAgreeInBothDirections(t *testing.T) {
 		{api.OpSubscribe, `{}`, &api.SubscribeArgs{}},
 		{api.OpSubscribe, `{"sessionId":"s-1","after":"0"}`, &api.SubscribeArgs{Address: byID, After: "0"}},
 		{api.OpUnsubscribe, `{"sub":"s1"}`, &api.UnsubscribeArgs{Sub: "s1"}},
+		{api.OpUsage, `{"sessionId":"s-1"}`, &api.UsageArgs{Address: byID}},
+		{api.OpUsage, `{"by":"owner"}`, &api.UsageArgs{By: sessions.UsageByOwner}},
 		{api.OpPurge, `{}`, &api.PurgeArgs{}},
 		{api.OpPurge, `{"dryRun":true}`, &api.PurgeArgs{DryRun: true}},
 	} {
@@ -97,6 +99,8 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, api.WaitAccepted, api.PromptArgs{Wait: api.WaitAccepted}.WaitFor())
 	require.Equal(t, sessions.Text("x"), api.PromptArgs{Text: "x"}.Parts())
 
+	require.Equal(t, sessions.UsageBySession, api.UsageArgs{}.Scope())
+	require.Equal(t, sessions.UsageByTree, api.UsageArgs{By: sessions.UsageByTree}.Scope())
 	require.Nil(t, api.SessionListArgs{}.Parent())
 	require.Equal(t, new(sessions.SessionID("")), api.SessionListArgs{ParentID: api.Null[sessions.SessionID]()}.Parent())
 	require.Equal(t, new(sessions.SessionID("p")), api.SessionListArgs{ParentID: api.Of[sessions.SessionID]("p")}.Parent())

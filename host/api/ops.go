@@ -91,7 +91,7 @@ var opList = []OpInfo{
 	{OpState, "Read a session's named values.", newArgs[StateArgs]},
 	{OpStateSet, "Write one of a session's named values.", newArgs[StateSetArgs]},
 	{OpChildren, "List a session's sub-sessions.", newArgs[ChildrenArgs]},
-	{OpUsage, "Sum up what model calls consumed.", nil},
+	{OpUsage, "Sum up what model calls consumed.", newArgs[UsageArgs]},
 	{OpSubscribe, "Follow a session's frames as they come.", newArgs[SubscribeArgs]},
 	{OpUnsubscribe, "End a subscription.", newArgs[UnsubscribeArgs]},
 	{OpPurge, "Remove the last bytes of what was deleted.", newArgs[PurgeArgs]},

@@ -61,6 +61,11 @@ func (c *Client) Children(ctx context.Context, args api.ChildrenArgs) (*api.Chil
 	return call[api.ChildrenResult](ctx, c, api.OpChildren, args)
 }
 
+// Usage sums up what model calls consumed.
+func (c *Client) Usage(ctx context.Context, args api.UsageArgs) (*api.UsageResult, error) {
+	return call[api.UsageResult](ctx, c, api.OpUsage, args)
+}
+
 // Cancel cancels a turn or withdraws a queued prompt.
 func (c *Client) Cancel(ctx context.Context, args api.CancelArgs) (*api.CancelResult, error) {
 	return call[api.CancelResult](ctx, c, api.OpCancel, args)

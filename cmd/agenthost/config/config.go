@@ -23,12 +23,15 @@ type Config struct {
 	Durability Durability
 	Frames     Frames
 	TargetRoot string // tools of targets are mounted below
-	Retention  Retention
-	Oracles    map[string]Oracle
-	Profiles   map[string]Profile
-	Remotes    map[string]Remote
-	MCP        map[string]MCPServer
-	Limits     sessions.Limits
+
+	OwnerDayTokens int64 // what an owner's model calls may consume in a day; 0 means no bound
+
+	Retention Retention
+	Oracles   map[string]Oracle
+	Profiles  map[string]Profile
+	Remotes   map[string]Remote
+	MCP       map[string]MCPServer
+	Limits    sessions.Limits
 
 	values []Value
 }
@@ -87,9 +90,17 @@ type Profile struct {
 	// Repeatable are subtrees whose calls may be run again after a crash.
 	Repeatable []string
 	Retention  RetentionRules  // of this profile's sessions, beside those of all
+	Budget     Budget          // of tokens
 	Params     sessions.Params // of every model call
 	// AnswerSchema is the JSON Schema of every answer, "" for free text.
 	AnswerSchema string
+}
+
+// Budget bounds what model calls consume, in tokens of input and output. 0 means no
+// bound.
+type Budget struct {
+	TurnTokens    int64
+	SessionTokens int64
 }
 
 // Remote configures another agenthost whose agents can be sub-agents of this one's.

@@ -54,6 +54,7 @@ func TestFileErrorsNameTheKey(t *testing.T) {
 		"own interval":      {"profiles: {v1.0: {retention: {every: 1h}}}", `there is no setting "profiles.v1.0.retention.every"`},
 		"rules by dots":     {"profiles: {p: {retention.maxAge: 1h}}", "profiles.p.retention.maxAge must be written as a mapping below retention."},
 		"no rules":          {"profiles: {p: {retention: 1h}}", "profiles.p.retention must be a mapping"},
+		"negative budget":   {"ownerDayTokens: -1", "ownerDayTokens must be at least 0."},
 		"no yaml":           {"a: [", "agenthost.yaml: the file is no valid YAML"},
 		"twice":             {"listen: a:1\nlisten: b:2\n", "the file is no valid YAML"},
 		"two documents":     {"listen: a:1\n---\nlisten: b:2\n", "one YAML document"},

@@ -45,6 +45,7 @@ var settings = slices.Concat([]setting{
 	{field: "durability", form: formText, fallback: "power", check: oneOf("power", "process")},
 	{field: "frames", form: formText, fallback: "record", check: oneOf("record", "file")},
 	{field: "targetRoot", form: formText, fallback: "/targets", check: checkPath},
+	{field: "ownerDayTokens", form: formIntegerFromZero, fallback: int64(0)},
 
 	{section: sectionRetention, field: "every", form: formDuration, fallback: "5m"},
 	{section: sectionRetention, field: "maxAge", form: formDurationOrOff, fallback: "0"},
@@ -71,6 +72,8 @@ var settings = slices.Concat([]setting{
 	{section: sectionProfiles, field: "retention.maxAge", form: formDurationOrOff, fallback: "0"},
 	{section: sectionProfiles, field: "retention.maxSessions", form: formIntegerFromZero, fallback: int64(0)},
 	{section: sectionProfiles, field: "retention.blankAfter", form: formDurationOrOff, fallback: "0"},
+	{section: sectionProfiles, field: "budget.turnTokens", form: formIntegerFromZero, fallback: int64(0)},
+	{section: sectionProfiles, field: "budget.sessionTokens", form: formIntegerFromZero, fallback: int64(0)},
 	{section: sectionProfiles, field: "params.temperature", form: formNumber},
 	{section: sectionProfiles, field: "params.topP", form: formNumber},
 	{section: sectionProfiles, field: "params.maxTokens", form: formInteger},
