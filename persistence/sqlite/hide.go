@@ -1,8 +1,6 @@
 package sqlite
 
-import (
-	"agenthost/sessions"
-)
+import "agenthost/sessions"
 
 // The statements of a delete's first transaction. Each takes all its sessions at
 // once, as a JSON array of lives or of ids, so that the writer is soon free again.
