@@ -6,6 +6,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/trace"
 
 	"agenthost/sessions"
 )
@@ -81,6 +82,11 @@ func (a *agent) attach(p *Prompt, turn sessions.Turn, catchUp bool) {
 }
 
 func (a *agent) tellAccepted(p *Prompt, turn sessions.Turn, duplicate bool, lastFrame int64) {
+	if duplicate {
+		p.tell(PromptIsDuplicate)
+	} else {
+		p.tell(PromptIsAccepted)
+	}
 	if p.Accepted != nil {
 		answer(p.Accepted, PromptAccepted{
 			SessionID: a.ident.id, Turn: turn, Duplicate: duplicate,
@@ -180,6 +186,7 @@ func (a *agent) adopt(msg *accepted) {
 		a.deps.send(a.deps.root, &bound{a.self, a.fence.Incarnation, a.ident.id})
 	}
 	a.run = newRun(a, msg.turn.Turn, a.fence)
+	a.run.begin(msg.prompt.Trace, false)
 	a.run.fingerprint = &msg.prompt.Request.Fingerprint
 	a.run.remember(a.history, msg.turn)
 	a.callers = append(a.callers, caller{msg.prompt, false})
@@ -198,6 +205,7 @@ func (a *agent) handleResume(msg *resume) {
 	a.fence = msg.busy.Session.Fence
 	a.deps.admission.busy.Add(1) // it was admitted by the last host
 	a.run = newRun(a, msg.busy.Turn, a.fence)
+	a.run.begin(trace.SpanContext{}, true)
 	a.going++
 	a.run.takeUp()
 }

@@ -34,7 +34,7 @@ func (s *System) attendChildren(busy []sessions.BusyTurn) {
 func (a *agent) handleAttend(msg *attend) {
 	place := localAgents{a.deps, a.ident.owner, a.ident.id, msg.child.Session.ProfileKey}
 	child := sessions.Ref{SessionID: msg.child.Session.ID, Location: sessions.Local}
-	a.beside.start(a.deps, func(ctx context.Context) {
+	a.beside.start(a.deps, a.ident.id, func(ctx context.Context) {
 		// What it gives, the call asks for that is run again.
 		_, _ = subagent.Watch(ctx, place, child, subagent.Work{Turn: msg.child.Turn})
 	})

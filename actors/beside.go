@@ -3,6 +3,8 @@ package actors
 import (
 	"context"
 	"sync"
+
+	"agenthost/sessions"
 )
 
 // beside is the work of tools that goes on beside the turns of one session. Its
@@ -15,7 +17,7 @@ type beside struct {
 }
 
 // start runs f until it returns; its context ends with stop.
-func (b *beside) start(d *deps, f func(ctx context.Context)) {
+func (b *beside) start(d *deps, of sessions.SessionID, f func(ctx context.Context)) {
 	ctx, cancel := context.WithCancelCause(d.lifetime)
 	leave := b.enter(cancel)
 	d.background(func(context.Context) {
@@ -24,7 +26,7 @@ func (b *beside) start(d *deps, f func(ctx context.Context)) {
 			leave()
 			cancel(nil)
 			if fault := recover(); fault != nil || !ended {
-				d.logPanic("work beside a turn panicked", fault)
+				d.logPanic("work beside a turn panicked", fault, "session", of)
 			}
 		}()
 		f(ctx)

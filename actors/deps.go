@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"go.opentelemetry.io/otel/trace"
 
 	"agenthost/actors/feed"
 	"agenthost/sessions"
@@ -29,6 +30,8 @@ type deps struct {
 	log        *slog.Logger
 	now        func() time.Time
 	announce   func() // nil when nobody wants to hear of deletions
+	observer   Observer
+	tracer     trace.Tracer // nil when nothing is traced
 
 	system    *actor.ActorSystem
 	root      *PID

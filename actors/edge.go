@@ -11,6 +11,7 @@ import (
 // without ending the turn. While four times the limit of busy turns are on
 // their way, it answers OVERLOADED before any other check.
 func (s *System) Prompt(p *Prompt) {
+	p.observer = s.deps.observer
 	if err := s.deps.admission.enter(); err != nil {
 		p.refuse(err)
 		return

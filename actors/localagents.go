@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"agenthost/sessions"
 	"agenthost/tools/subagent"
 )
@@ -101,7 +103,7 @@ func (l localAgents) Start(ctx context.Context, child sessions.Ref, request sess
 			ID:          request,
 			Fingerprint: sha256.Sum256(fmt.Appendf(nil, "subagent %q %q", child.SessionID, prompt)),
 		},
-		Accepted: accepted, Reply: reply,
+		Accepted: accepted, Reply: reply, Trace: trace.SpanContextFromContext(ctx),
 	})
 	select {
 	case a := <-accepted:

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"go.opentelemetry.io/otel/trace"
 
 	"agenthost/actors/feed"
 	"agenthost/sessions"
@@ -42,10 +43,14 @@ type (
 		// nothing when the prompt is refused.
 		Accepted chan<- PromptAccepted
 		Reply    chan<- PromptReply
+		// Trace is the span that the prompt's turn is part of; zero for none.
+		Trace trace.SpanContext
 
 		arrival
-		edge *admission  // where the prompt was let in; nil when sent by message
-		left atomic.Bool // it has been let out
+		edge     *admission  // where the prompt was let in; nil when sent by message
+		left     atomic.Bool // it has been let out
+		observer Observer    // nil until the system has the prompt
+		told     atomic.Bool // the observer knows what became of it
 	}
 
 	// Cancel ends the active turn of a session. RequestID "" means whichever it is.
@@ -161,7 +166,12 @@ func (a *arrival) arrived() *arrival { return a }
 
 func (p *Prompt) owner() sessions.Owner      { return p.Owner }
 func (p *Prompt) address() sessions.Address  { return p.At }
-func (p *Prompt) refuse(err *sessions.Error) { p.reply(PromptReply{Err: err}) }
+
+// refuse answers the prompt's caller with err.
+func (p *Prompt) refuse(err *sessions.Error) {
+	p.tell(refusedAs(err))
+	p.reply(PromptReply{Err: err})
+}
 
 // reply answers the prompt's caller.
 func (p *Prompt) reply(r PromptReply) {

@@ -96,6 +96,9 @@ func (r *root) route(ctx actor.Context, req request) {
 	if a := req.arrived(); a.number == 0 {
 		r.arrivals++
 		a.number = r.arrivals
+		if p, ok := req.(*Prompt); ok {
+			p.observer = r.deps.observer
+		}
 	}
 	if c := r.clearing[req.owner()]; c != nil {
 		c.held = hold(c.held, req)

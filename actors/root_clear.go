@@ -22,6 +22,7 @@ func (r *root) startClear(ctx actor.Context, msg *ClearAll) {
 		return
 	}
 	d := newDeletion(msg.Owner, msg.Grace, msg.Reply)
+	d.all = true
 	cmd := sessions.ClearOwner{Owner: msg.Owner, Announce: r.deps.announce != nil, TombstoneMs: tombstoneMs(r.deps.dedupTTL), Now: r.deps.nowMs()}
 	r.clearing[msg.Owner] = d
 	r.storing++

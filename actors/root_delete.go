@@ -22,6 +22,7 @@ type deletion struct {
 	isHidden bool
 	hidden   int64 // sessions, once isHidden; a clear does not know
 	stored   bool
+	all      bool // it is a clear-all
 	receipt  *sessions.Receipt
 	agents   map[string]bool // PID ids of agents that close, or have not said whether they do
 	held     []request       // of a clear-all: what came for its owner meanwhile
@@ -132,6 +133,9 @@ func (r *root) handleDeletionStored(ctx actor.Context, msg *deletionStored) {
 	if msg.err != nil {
 		d.answer(DeleteReply{Err: sessions.AsError(msg.err)})
 		return
+	}
+	if msg.receipt != nil {
+		r.deps.observer.Deleted(d.all, *msg.receipt)
 	}
 	d.answerIfDone()
 }

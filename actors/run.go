@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"agenthost/oracle"
 	"agenthost/sessions"
 	"agenthost/tools"
@@ -36,6 +38,8 @@ type run struct {
 
 	stalled bool // the store could not take a commit; of the agent alone
 
+	watch turnWatch
+
 	commits sync.Mutex
 
 	mu         sync.Mutex
@@ -53,12 +57,16 @@ type run struct {
 
 // newRun prepares the run of a turn of a's session.
 func newRun(a *agent, turn sessions.Turn, fence sessions.Fence) *run {
-	r := &run{
+	return &run{
 		deps: a.deps, agent: a.self, ident: a.ident, profile: a.profile, scope: a.scope,
 		turn: turn, fence: fence, attempt: 1, over: make(chan struct{}), beside: &a.beside,
 	}
-	r.ctx, r.cancel = context.WithCancelCause(a.deps.lifetime)
-	return r
+}
+
+// begin makes the context of the turn's calls. under is the span that has asked
+// for the turn.
+func (r *run) begin(under trace.SpanContext, takenUp bool) {
+	r.ctx, r.cancel = context.WithCancelCause(r.watch.begin(r, under, takenUp))
 }
 
 // remember spares the run from reading a history that the agent has in memory.
@@ -158,7 +166,7 @@ func (r *run) finishCalls(life context.Context, planned []plannedCall) bool {
 // recoverLoop ends the turn when an oracle panics, or ends the goroutine.
 func (r *run) recoverLoop(life context.Context, fault any, ended bool) {
 	if fault != nil || !ended {
-		r.deps.logPanic("turn panicked", fault, "session", r.ident.id, "turn", r.turn.TurnID)
+		r.deps.logPanic("turn panicked", fault, r.named()...)
 		r.cut(life, cutFailed(errFault()))
 	}
 }
@@ -271,6 +279,7 @@ func (r *run) abandon(why *sessions.Error) {
 	r.ended, r.abandoned = true, true
 	r.mu.Unlock()
 	r.cancel(why)
+	r.watch.end("", why)
 	if !was {
 		close(r.over)
 	}

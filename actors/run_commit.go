@@ -162,7 +162,7 @@ func (r *run) notStored(err error) (again bool, _ error) {
 	if mayPass(err) {
 		return true, err
 	}
-	r.deps.log.Error("step refused by the store", "session", r.ident.id, "turn", r.turn.TurnID, "error", err)
+	r.deps.log.Error("step refused by the store", r.named("error", err)...)
 	if sessions.CodeOf(err) != sessions.CodeConflict {
 		return false, err
 	}

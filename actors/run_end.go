@@ -50,6 +50,7 @@ func (r *run) lose() {
 	if was {
 		return
 	}
+	r.watch.end("", errDeleted())
 	r.deps.send(r.agent, &turnEnded{r, PromptReply{SessionID: r.ident.id, Turn: r.turn, Err: withTurn(errDeleted(), r)}})
 }
 
@@ -111,11 +112,12 @@ func (r *run) storeEnd(life context.Context, c sessions.CommitTurn, how cutting)
 			return
 		}
 		if !mayPass(err) {
-			r.deps.log.Error("turn end refused by the store", "session", r.ident.id, "turn", r.turn.TurnID, "error", err)
+			r.deps.log.Error("turn end refused by the store", r.named("error", err)...)
 			refusal := sessions.AsError(err)
 			if refusal.Code == sessions.CodeConflict {
 				refusal = errDeleted()
 			}
+			r.watch.end("", refusal)
 			r.deps.send(r.agent, &turnEnded{r, PromptReply{SessionID: r.ident.id, Turn: r.turn, Err: withTurn(refusal, r)}})
 			return
 		}
@@ -127,6 +129,7 @@ func (r *run) storeEnd(life context.Context, c sessions.CommitTurn, how cutting)
 		case <-r.over:
 			return
 		case <-life.Done():
+			r.watch.end("", errStopping())
 			return
 		}
 	}
@@ -137,6 +140,7 @@ func (r *run) publishEnd(c sessions.CommitTurn, done sessions.CommittedTurn, how
 	r.history = append(r.history, c.Messages...)
 	r.fence = done.Session.Fence
 	r.mu.Unlock()
+	r.watch.end(how.status, how.err)
 	r.deps.feed.Publish(done.Session.Fence.Incarnation, done.Frames...)
 	r.deps.feed.Tell(done.Session.Owner, c.Now, sessions.SessionChanged{
 		Change: sessions.SessionUpdated, SessionID: done.Session.ID, Status: done.Session.Status,

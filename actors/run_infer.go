@@ -16,7 +16,7 @@ import (
 const textEvery = 500 * time.Millisecond
 
 // infer makes one model call and collects its parts in r.step.
-func (r *run) infer() *sessions.Error {
+func (r *run) infer() (failed *sessions.Error) {
 	visible := r.deps.tree.Visible(r.scope)
 	r.mu.Lock()
 	if r.ended {
@@ -26,12 +26,15 @@ func (r *run) infer() *sessions.Error {
 	r.iterations++
 	r.step = step{number: r.iterations, attempt: r.attempt}
 	r.attempt = 1 // only a call that a restart cut is repeated; adapters repeat before the first part
-	req := r.request(visible)
+	req, number := r.request(visible), r.step.number
 	r.mu.Unlock()
 	defer r.stopFlush()
+	ctx, ended := r.watchModel(number)
+	failed = errFault() // what stands when the oracle panics
+	defer func() { ended(failed) }()
 
 	var runes wholeRunes
-	for part, err := range r.profile.Oracle.Infer(r.ctx, req) {
+	for part, err := range r.profile.Oracle.Infer(ctx, req) {
 		if err != nil {
 			return r.inferError(err)
 		}
@@ -222,7 +225,7 @@ func (r *run) inferError(err error) *sessions.Error {
 	if ended {
 		return errFault() // not used: the end is decided
 	}
-	r.deps.log.Warn("model call failed", "session", r.ident.id, "turn", r.turn.TurnID, "error", err)
+	r.deps.log.Warn("model call failed", r.named("oracle", r.profile.Oracle.Name(), "error", err)...)
 	if e, ok := errors.AsType[*sessions.Error](err); ok && e.Code == sessions.CodeLLMAPIFailure {
 		return e
 	}

@@ -115,6 +115,7 @@ func (r *run) invokeAll(life context.Context, planned []plannedCall) {
 func (r *run) invoke(life context.Context, i int, p plannedCall, done func()) {
 	ctx, cancel := r.callContext(p.tool)
 	defer cancel()
+	ctx, watched := r.watchTool(ctx, p)
 	began := r.deps.now()
 	reply := make(chan toolReply, 1)
 	r.deps.send(r.deps.toolTree, &callTool{ctx: ctx, mounted: p.tool, reply: reply, call: tools.Call{
@@ -129,7 +130,9 @@ func (r *run) invoke(life context.Context, i int, p plannedCall, done func()) {
 	case <-ctx.Done():
 		got.err = errTool(p.call.Path, "The tool at %s gave no result within %d ms.", p.call.Path, r.profile.ToolTimeout.Milliseconds())
 	}
-	r.keep(life, i, r.resultOf(p, got, r.deps.now().Sub(began)))
+	res := r.resultOf(p, got, r.deps.now().Sub(began))
+	watched(res)
+	r.keep(life, i, res)
 	done()
 	if ended {
 		return
@@ -137,7 +140,7 @@ func (r *run) invoke(life context.Context, i int, p plannedCall, done func()) {
 	select {
 	case <-reply:
 	case <-time.After(lingering):
-		r.deps.log.Warn("tool ignores the end of its call", "path", p.call.Path, "turn", r.turn.TurnID)
+		r.deps.log.Warn("tool ignores the end of its call", r.named("path", p.call.Path)...)
 	}
 }
 
@@ -183,7 +186,7 @@ func (r *run) resultOf(p plannedCall, got toolReply, took time.Duration) *callRe
 		res.err = errTool(p.call.Path, "%s", told.Message).Info()
 	default:
 		res.err = toolFault(p.call.Path, got.err).Info()
-		r.deps.log.Warn("tool call failed", "path", p.call.Path, "session", r.ident.id, "turn", r.turn.TurnID, "error", got.err)
+		r.deps.log.Warn("tool call failed", r.named("path", p.call.Path, "call", p.call.ID, "error", got.err)...)
 	}
 	return res
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"go.opentelemetry.io/otel/trace"
 
 	"agenthost/actors/feed"
 	"agenthost/sessions"
@@ -34,6 +35,11 @@ type Config struct {
 	// OwnerDayTokens is how many tokens the model calls of an owner's sessions may
 	// consume in a day of UTC; 0 means no bound. It is looked at as a Budget is.
 	OwnerDayTokens int64
+	// Observer, when not nil, hears what the system does.
+	Observer Observer
+	// Tracer, when not nil, makes a span of each turn, and of each model call and
+	// tool call in it.
+	Tracer trace.Tracer
 }
 
 // System is the actor tree over one store. Its methods are safe for concurrent use.
@@ -81,9 +87,13 @@ func newDeps(store sessions.Store, profiles map[string]Profile, c Config) (*deps
 		idleTTL:    cmp.Or(c.IdleTTL, defaultIdleTTL),
 		dedupTTL:   cmp.Or(c.DedupTTL, defaultDedupTTL),
 		log:        c.Logger, now: c.Now, announce: c.Announce, residents: &residents{},
+		observer: c.Observer, tracer: c.Tracer,
 	}
 	if d.tree == nil {
 		d.tree = &tools.Tree{}
+	}
+	if d.observer == nil {
+		d.observer = Unobserved{}
 	}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)

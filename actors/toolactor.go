@@ -80,7 +80,7 @@ func (t *toolActor) run(c *callTool) {
 	reply := toolReply{err: errTool(t.mounted.Path, "The tool at %s broke down.", t.mounted.Path)}
 	defer func() {
 		if fault := recover(); fault != nil {
-			t.deps.logPanic("tool panicked", fault, "path", t.mounted.Path, "turn", c.call.TurnID)
+			t.deps.logPanic("tool panicked", fault, "session", c.call.SessionID, "turn", c.call.TurnID, "path", t.mounted.Path, "call", c.call.CallID)
 		}
 		answer(c.reply, reply)
 	}()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/trace"
 
 	"agenthost/actors"
 	"agenthost/host/api"
@@ -47,6 +48,9 @@ type Config struct {
 	// called from one goroutine, and again with the same sessions after an error;
 	// its context ends when the host stops. Without it nothing is kept to be told.
 	OnDeleted OnDeleted
+
+	Observer Observer             // hears what happens, to be counted; default: nobody
+	Tracing  trace.TracerProvider // makes spans of prompts and turns; default: none
 }
 
 const (
@@ -68,6 +72,7 @@ type Host struct {
 	started  sessions.Time
 	saves    *saves
 	watchers atomic.Int64 // subscriptions open
+	tracer   trace.Tracer // nil when nothing is traced
 
 	start, stop sync.Once
 	startErr    error
@@ -86,6 +91,9 @@ func New(store sessions.Store, profiles map[string]Profile, c Config) (*Host, er
 	c.Version = cmp.Or(c.Version, moduleVersion())
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Observer == nil {
+		c.Observer = unobserved{}
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -110,6 +118,9 @@ func (h *Host) compose() (err error) {
 	if err := c.Retention.check(); err != nil {
 		return err
 	}
+	if c.Tracing != nil {
+		h.tracer = c.Tracing.Tracer(tracerName, trace.WithInstrumentationVersion(c.Version))
+	}
 	var announce func()
 	if c.OnDeleted != nil {
 		h.announcer = newAnnouncer(h.store, c.OnDeleted, c.Logger)
@@ -118,6 +129,7 @@ func (h *Host) compose() (err error) {
 	h.system, err = actors.New(h.store, h.profiles, actors.Config{
 		Tools: c.Tools, Limits: c.Limits, IdleTTL: c.IdleTTL, DedupTTL: c.DedupTTL,
 		TargetRoot: c.TargetRoot, Logger: c.Logger, Now: c.Now, Announce: announce, OwnerDayTokens: c.OwnerDayTokens,
+		Observer: c.Observer, Tracer: h.tracer,
 	})
 	if err != nil {
 		return err

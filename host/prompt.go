@@ -52,7 +52,9 @@ func (a *Access) Retry(ctx context.Context, args *api.RetryArgs, emit func(sessi
 }
 
 // runTurn sends a message that starts a turn, and waits for it.
-func (a *Access) runTurn(ctx context.Context, message *actors.Prompt, wait api.Wait, emit func(sessions.Frame) error) (*api.PromptResult, error) {
+func (a *Access) runTurn(ctx context.Context, message *actors.Prompt, wait api.Wait, emit func(sessions.Frame) error) (_ *api.PromptResult, err error) {
+	ctx, ended := a.host.tracePrompt(ctx, message)
+	defer func() { ended(err) }()
 	p := &pending{
 		system: a.host.system, message: message,
 		accepted: make(chan actors.PromptAccepted, 1),

@@ -17,6 +17,7 @@ type Subscription struct {
 	from  sessions.Cursor
 	feed  *feed.Subscription
 	close sync.Once
+	end   SubscriptionEnd // why it ended
 }
 
 // Subscribe follows a session's frames: those after a cursor that are kept,
@@ -50,7 +51,7 @@ func (h *Host) watch(open func(*feed.Feed) *feed.Subscription) (*Subscription, e
 			With("limit", "subscriptions").With("max", limit)
 	}
 	opened := open(h.system.Feed())
-	return &Subscription{host: h, from: opened.Cursor(), feed: opened}, nil
+	return &Subscription{host: h, from: opened.Cursor(), feed: opened, end: SubscriberLeft}, nil
 }
 
 // Cursor is the position the subscription begins after.
@@ -61,6 +62,7 @@ func (s *Subscription) Cursor() sessions.Cursor { return s.from }
 func (s *Subscription) Next(ctx context.Context) (sessions.Frame, error) {
 	frame, err := s.feed.Next(ctx)
 	if end, ok := errors.AsType[*feed.EndError](err); ok {
+		s.end = SubscriptionEnd(end.Reason)
 		return frame, &api.EndError{Reason: api.EndReason(end.Reason), Cursor: end.Cursor}
 	}
 	return frame, err
@@ -71,5 +73,6 @@ func (s *Subscription) Close() {
 	s.close.Do(func() {
 		s.feed.Close()
 		s.host.watchers.Add(-1)
+		s.host.config.Observer.SubscriptionEnded(s.end)
 	})
 }

@@ -30,10 +30,10 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, caller api.Caller)
 		return
 	}
 	if streams {
-		s.callStreaming(w, r, caller, request.ID, args)
+		s.callStreaming(w, r, caller, request, args)
 		return
 	}
-	result, err := s.do(r.Context(), caller, args, nil)
+	result, err := s.do(r.Context(), caller, request.Op, args, nil)
 	if err != nil {
 		s.refuse(w, request.ID, err)
 		return
@@ -62,14 +62,14 @@ func decodeCall(request api.Request, streams bool) (api.Args, error) {
 
 // callStreaming answers with an event stream. What fails before there is a frame
 // is answered as if no stream had been asked for.
-func (s *Server) callStreaming(w http.ResponseWriter, r *http.Request, caller api.Caller, id *string, args api.Args) {
+func (s *Server) callStreaming(w http.ResponseWriter, r *http.Request, caller api.Caller, request api.Request, args api.Args) {
 	ctx, cancel := context.WithCancel(r.Context())
 	stream := &eventStream{w: w, stall: s.config.StallAfter}
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer cancel()
 	group.Go(func() { stream.keepAlive(ctx, s.config.CommentEvery, cancel) })
-	result, err := s.do(ctx, caller, args, func(f sessions.Frame) error {
+	result, err := s.do(ctx, caller, request.Op, args, func(f sessions.Frame) error {
 		err := stream.frame(f)
 		if err != nil {
 			cancel()
@@ -77,10 +77,10 @@ func (s *Server) callStreaming(w http.ResponseWriter, r *http.Request, caller ap
 		return err
 	})
 	if err != nil && !stream.hasBegun() {
-		s.refuse(w, id, err)
+		s.refuse(w, request.ID, err)
 		return
 	}
-	_ = stream.event("reply", "", replyTo(id, result, err)) // it was the last thing to say
+	_ = stream.event("reply", "", replyTo(request.ID, result, err)) // it was the last thing to say
 }
 
 // acceptsEvents reports whether r asks for server-sent events.

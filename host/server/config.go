@@ -24,6 +24,10 @@ type Config struct {
 	// Authenticate says who makes a request; an error's code answers it before
 	// anything else is read. nil takes everyone for sessions.LocalOwner.
 	Authenticate func(*http.Request) (api.Caller, error)
+	// Observer hears of requests, to be counted; nil for nobody.
+	Observer Observer
+	// Metrics answers GET /metrics; nil means that there is nothing at that path.
+	Metrics http.Handler
 	// PingEvery is the time between pings of a WebSocket; 20 s.
 	PingEvery time.Duration
 	// StallAfter is how long a connection may take nothing before it is cut; 30 s.
@@ -40,6 +44,9 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Observer == nil {
+		c.Observer = unobserved{}
 	}
 	if c.Authenticate == nil {
 		c.Authenticate = everyoneIsLocal

@@ -7,13 +7,16 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"time"
 
 	"agenthost/host/api"
 	"agenthost/sessions"
 )
 
 // do runs one operation of the service and encodes its result.
-func (s *Server) do(ctx context.Context, caller api.Caller, args api.Args, emit func(sessions.Frame) error) (result json.RawMessage, err error) {
+func (s *Server) do(ctx context.Context, caller api.Caller, op api.Op, args api.Args, emit func(sessions.Frame) error) (result json.RawMessage, err error) {
+	began := time.Now()
+	defer func() { s.observe(op, err, began) }()
 	err = s.guard(ctx, func() error {
 		value, err := s.service.Do(ctx, caller, args, emit)
 		if err != nil {
@@ -21,16 +24,18 @@ func (s *Server) do(ctx context.Context, caller api.Caller, args api.Args, emit 
 		}
 		result, err = api.Encode(value)
 		return err
-	})
+	}, about(op, args)...)
 	return result, err
 }
 
 // subscribe opens a subscription of the service.
 func (s *Server) subscribe(ctx context.Context, caller api.Caller, args *api.SubscribeArgs) (sub Subscription, err error) {
+	began := time.Now()
+	defer func() { s.observe(api.OpSubscribe, err, began) }()
 	err = s.guard(ctx, func() error {
 		sub, err = s.service.Subscribe(ctx, caller, args)
 		return err
-	})
+	}, about(api.OpSubscribe, args)...)
 	return sub, err
 }
 
@@ -67,20 +72,21 @@ func (s *Server) follow(ctx context.Context, sub Subscription, send func(session
 // errLost says that the reader of a subscription is gone.
 var errLost = errors.New("the connection is lost")
 
-// guard turns a panic of f into INTERNAL, and logs what its client is not told.
-func (s *Server) guard(ctx context.Context, f func() error) (err error) {
+// guard turns a panic of f into INTERNAL, and logs what its client is not told,
+// with what f is about.
+func (s *Server) guard(ctx context.Context, f func() error, about ...any) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = sessions.AsError(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		}
-		s.report(ctx, err)
+		s.report(ctx, err, about)
 	}()
 	return f()
 }
 
 // report logs an error that has more to say than its client is told, unless it
 // is only that nobody waits any more.
-func (s *Server) report(ctx context.Context, err error) {
+func (s *Server) report(ctx context.Context, err error, about []any) {
 	_, ended := errors.AsType[*api.EndError](err)
 	if err == nil || ended || errors.Is(err, errLost) || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return
@@ -93,5 +99,5 @@ func (s *Server) report(ctx context.Context, err error) {
 	if e.Code == sessions.CodeInternal {
 		level = slog.LevelError
 	}
-	s.log.Log(ctx, level, "request failed", "code", e.Code, "message", e.Message, "cause", e.Cause)
+	s.log.Log(ctx, level, "request failed", append(about, "code", e.Code, "message", e.Message, "cause", e.Cause)...)
 }

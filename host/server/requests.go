@@ -100,7 +100,7 @@ func (c *socket) answer(ctx context.Context, request api.Request) {
 		result, err := c.unsubscribe(ctx, args)
 		c.reply(ctx, id, result, err)
 	default:
-		result, err := c.server.do(ctx, c.caller, args, c.emitter(ctx, id, args))
+		result, err := c.server.do(ctx, c.caller, request.Op, args, c.emitter(ctx, id, args))
 		c.reply(ctx, id, result, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"agenthost/host/api"
 	"agenthost/sessions"
@@ -17,6 +18,7 @@ const (
 	pathSessions = "/v1/sessions/"
 	pathHealth   = "/healthz"
 	pathReady    = "/readyz"
+	pathMetrics  = "/metrics"
 )
 
 // callerHandler handles a request whose caller is known.
@@ -30,6 +32,11 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) (http.HandlerFunc
 		return s.health, s.checkMethod(w, r, http.MethodGet, http.MethodHead)
 	case pathReady:
 		return s.ready, s.checkMethod(w, r, http.MethodGet, http.MethodHead)
+	case pathMetrics:
+		if s.config.Metrics == nil {
+			return nil, errNothingHere()
+		}
+		return s.admit(s.metrics), s.checkMethod(w, r, http.MethodGet, http.MethodHead)
 	case pathSocket:
 		return s.admit(s.openSocket), s.checkMethod(w, r, http.MethodGet)
 	case pathCall:
@@ -37,12 +44,23 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) (http.HandlerFunc
 	default:
 		id, ok := framesOf(path)
 		if !ok {
-			return nil, sessions.Errorf(sessions.CodeNotFound, "There is nothing at this path.")
+			return nil, errNothingHere()
 		}
 		return s.admit(func(w http.ResponseWriter, r *http.Request, caller api.Caller) {
 			s.frames(w, r, caller, id)
 		}), s.checkMethod(w, r, http.MethodGet)
 	}
+}
+
+func errNothingHere() error {
+	return sessions.Errorf(sessions.CodeNotFound, "There is nothing at this path.")
+}
+
+// metrics lets whoever counts the host write the answer. It is about all owners,
+// and names none.
+func (s *Server) metrics(w http.ResponseWriter, r *http.Request, _ api.Caller) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.config.StallAfter)) // not every writer has deadlines
+	s.config.Metrics.ServeHTTP(w, r)
 }
 
 // framesOf returns the session whose frames an escaped path names.

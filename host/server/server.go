@@ -40,7 +40,9 @@ func New(service Service, config Config) *Server {
 
 // ServeHTTP answers one request. With it a Server can be a part of another
 // program's HTTP server, which then calls Shutdown itself.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *Server) ServeHTTP(plain http.ResponseWriter, r *http.Request) {
+	w := &answerWatch{ResponseWriter: plain}
+	defer func() { s.config.Observer.Answered(doorOf(r.URL.EscapedPath()), w.status()) }()
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	handle, err := s.route(w, r)
@@ -55,7 +57,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer leave()
-	handle(w, r.WithContext(ctx))
+	handle(w, r.WithContext(withTrace(ctx, r.Header)))
 }
 
 func errStopping() error {

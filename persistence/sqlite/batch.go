@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	driver "modernc.org/sqlite"
 
@@ -24,6 +25,7 @@ func (w *writer) process(batch []*job) {
 			j.done <- answers[i]
 		}
 	case len(batch) == 1 || errors.Is(err, errBegin):
+		w.seen.Failed(len(batch))
 		w.log.Error("writes failed", "jobs", len(batch), "error", err)
 		for _, j := range batch {
 			j.done <- translate(err)
@@ -44,6 +46,7 @@ func (w *writer) attempt(batch []*job) (answers []error, err error) {
 			err = w.panicked(p)
 		}
 	}()
+	began := time.Now()
 	if err := w.begin(); err != nil {
 		return nil, fmt.Errorf("%w: %w", errBegin, err)
 	}
@@ -68,6 +71,7 @@ func (w *writer) attempt(batch []*job) (answers []error, err error) {
 	}
 	w.files.done()
 	w.commits.Add(1)
+	w.seen.Committed(len(batch), time.Since(began))
 	return answers, nil
 }
 

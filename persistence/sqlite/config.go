@@ -38,6 +38,8 @@ type Config struct {
 	// QueueLimit is how many writes may wait for the writer; one more is
 	// answered OVERLOADED. 0 means 16,384.
 	QueueLimit int
+	// Observer hears of every transaction of the writer; nil for nobody.
+	Observer Observer
 	// Readers is how many reads may run at the same time. 0 means 4.
 	Readers int
 }
@@ -59,6 +61,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
+	}
+	if c.Observer == nil {
+		c.Observer = unobserved{}
 	}
 	if c.QueueLimit == 0 {
 		c.QueueLimit = defaultQueueLimit

@@ -156,7 +156,7 @@ func (s *Store) start(ctx context.Context, full string, cfg Config) error {
 	s.clean = opening.clean
 	s.tidy.Store(opening.clean && opening.tidy)
 	s.readers = newReaders(pool, at, cfg.Readers, s.log)
-	s.writer = startWriter(first, at, opening.newest, s.files, cfg.QueueLimit, s.log, dial)
+	s.writer = startWriter(first, at, opening.newest, s.files, cfg, dial)
 	s.takeInBallast()
 	return nil
 }

@@ -29,6 +29,7 @@ type writer struct {
 	dial  func() (*link, error)
 	at    *place
 	log   *slog.Logger
+	seen  Observer
 	queue chan *job
 	done  chan struct{} // closed when the loop has ended
 
@@ -43,8 +44,8 @@ type writer struct {
 }
 
 // startWriter runs the loop on an open connection. stop ends it.
-func startWriter(first *link, at *place, clock sessions.Time, files *fileFrames, limit int, log *slog.Logger, dial func() (*link, error)) *writer {
-	w := &writer{dial: dial, at: at, log: log, queue: make(chan *job, limit), done: make(chan struct{}), link: first, clock: clock, files: files}
+func startWriter(first *link, at *place, clock sessions.Time, files *fileFrames, cfg Config, dial func() (*link, error)) *writer {
+	w := &writer{dial: dial, at: at, log: cfg.Logger, seen: cfg.Observer, queue: make(chan *job, cfg.QueueLimit), done: make(chan struct{}), link: first, clock: clock, files: files}
 	first.tx.clock, first.tx.files = &w.clock, files
 	go w.loop()
 	return w
