@@ -3,7 +3,6 @@ package tests
 import (
 	"bytes"
 	"database/sql"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"agenthost/sessions"
+	"agenthost/tests/rows"
 )
 
 // census is where a database and its folder of frames name something, by the
@@ -26,13 +26,13 @@ type census struct {
 // takeCensus looks through every cell of every table of a database that nobody
 // has open, and through the files beside it, for a text and for rows of lives.
 // A tombstone says which life has ended, and is not of it.
-func takeCensus(t *testing.T, file, text string, lives []int64) census {
+func takeCensus(t *testing.T, file, text string, lives []string) census {
 	t.Helper()
 	db, err := sql.Open("sqlite", file)
 	require.NoError(t, err)
 	defer db.Close()
 	var c census
-	for _, table := range tablesOf(t, db) {
+	for _, table := range rows.Tables(t, db) {
 		c.addTable(t, db, table, text, lives)
 	}
 	c.addFiles(t, file+".frames", text)
@@ -43,48 +43,19 @@ func takeCensus(t *testing.T, file, text string, lives []int64) census {
 }
 
 // addTable looks into one table.
-func (c *census) addTable(t *testing.T, db *sql.DB, table, text string, lives []int64) {
+func (c *census) addTable(t *testing.T, db *sql.DB, table, text string, lives []string) {
 	t.Helper()
-	rows, err := db.QueryContext(t.Context(), `SELECT * FROM "`+table+`"`)
-	require.NoError(t, err)
-	defer rows.Close()
-	columns, err := rows.Columns()
-	require.NoError(t, err)
-	cells, into := make([]sql.RawBytes, len(columns)), make([]any, len(columns))
-	for i := range cells {
-		into[i] = &cells[i]
-	}
-	for rows.Next() {
-		require.NoError(t, rows.Scan(into...))
-		for i, cell := range cells {
-			if bytes.Contains(cell, []byte(text)) {
+	columns, cells := rows.Of(t, db, table)
+	for _, row := range cells {
+		for i, cell := range row {
+			if strings.Contains(cell, text) {
 				c.named = append(c.named, table+"."+columns[i])
 			}
-			if columns[i] == "sid" && !strings.HasSuffix(table, "_tombstones") && isAnyOf(cell, lives) {
+			if columns[i] == "sid" && !strings.HasSuffix(table, "_tombstones") && slices.Contains(lives, cell) {
 				c.owned = append(c.owned, table)
 			}
 		}
 	}
-	require.NoError(t, rows.Err())
-}
-
-func tablesOf(t *testing.T, db *sql.DB) []string {
-	t.Helper()
-	rows, err := db.QueryContext(t.Context(), "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
-	require.NoError(t, err)
-	defer rows.Close()
-	var names []string
-	for rows.Next() {
-		var name string
-		require.NoError(t, rows.Scan(&name))
-		names = append(names, name)
-	}
-	require.NoError(t, rows.Err())
-	return names
-}
-
-func isAnyOf(cell []byte, lives []int64) bool {
-	return slices.ContainsFunc(lives, func(life int64) bool { return string(cell) == fmt.Sprint(life) })
 }
 
 // addFiles looks into the files of frames, if there are any.
@@ -107,22 +78,12 @@ func (c *census) addFiles(t *testing.T, folder, text string) {
 }
 
 // livesOf returns the lives of the sessions whose ids begin with a prefix.
-func livesOf(t *testing.T, file, prefix string) []int64 {
+func livesOf(t *testing.T, file, prefix string) []string {
 	t.Helper()
 	db, err := sql.Open("sqlite", file)
 	require.NoError(t, err)
 	defer db.Close()
-	rows, err := db.QueryContext(t.Context(), "SELECT sid FROM sessions WHERE id LIKE ? || '%'", prefix)
-	require.NoError(t, err)
-	defer rows.Close()
-	var lives []int64
-	for rows.Next() {
-		var life int64
-		require.NoError(t, rows.Scan(&life))
-		lives = append(lives, life)
-	}
-	require.NoError(t, rows.Err())
-	return lives
+	return rows.Column(t, db, "SELECT sid FROM sessions WHERE id LIKE ? || '%'", prefix)
 }
 
 // damage breaks a stored message of a session in a database that nobody has open.

@@ -17,6 +17,7 @@ import (
 
 	"agenthost/persistence/sqlite"
 	"agenthost/sessions"
+	"agenthost/tests/rows"
 )
 
 // marked finds the ids that the campaigns of removals give: whatever is stored
@@ -35,7 +36,7 @@ type census struct {
 func takeCensus(t *testing.T, db *sql.DB) census {
 	t.Helper()
 	c := census{lives(t, db, "deleted_ms IS NULL"), lives(t, db, "deleted_ms IS NOT NULL"), map[sessions.SessionID][]string{}}
-	for _, table := range column(t, db, "SELECT name FROM main.sqlite_schema WHERE type = 'table' ORDER BY name") {
+	for _, table := range rows.Tables(t, db) {
 		for place, ids := range marksIn(t, db, table) {
 			for _, id := range ids {
 				c.named[id] = append(c.named[id], place)
@@ -48,7 +49,7 @@ func takeCensus(t *testing.T, db *sql.DB) census {
 func lives(t *testing.T, db *sql.DB, which string) map[sessions.SessionID]int64 {
 	t.Helper()
 	all := map[sessions.SessionID]int64{}
-	for _, pair := range column(t, db, "SELECT sid || ' ' || id FROM main.sessions WHERE "+which) {
+	for _, pair := range rows.Column(t, db, "SELECT sid || ' ' || id FROM main.sessions WHERE "+which) {
 		sid, id, _ := strings.Cut(pair, " ")
 		n, err := strconv.ParseInt(sid, 10, 64)
 		require.NoError(t, err)
@@ -60,20 +61,11 @@ func lives(t *testing.T, db *sql.DB, which string) map[sessions.SessionID]int64 
 // marksIn returns the marked ids in each column of a table.
 func marksIn(t *testing.T, db *sql.DB, table string) map[string][]sessions.SessionID {
 	t.Helper()
-	rows, err := db.Query(`SELECT * FROM main."` + table + `"`)
-	require.NoError(t, err)
-	defer rows.Close()
-	columns, err := rows.Columns()
-	require.NoError(t, err)
-	cells, into := make([]sql.RawBytes, len(columns)), make([]any, len(columns))
-	for i := range cells {
-		into[i] = &cells[i]
-	}
+	columns, cells := rows.Of(t, db, table)
 	found := map[string]map[sessions.SessionID]bool{}
-	for rows.Next() {
-		require.NoError(t, rows.Scan(into...))
-		for i, cell := range cells {
-			for _, id := range marked.FindAll(cell, -1) {
+	for _, row := range cells {
+		for i, cell := range row {
+			for _, id := range marked.FindAllString(cell, -1) {
 				place := table + "." + columns[i]
 				if found[place] == nil {
 					found[place] = map[sessions.SessionID]bool{}
@@ -82,7 +74,6 @@ func marksIn(t *testing.T, db *sql.DB, table string) map[string][]sessions.Sessi
 			}
 		}
 	}
-	require.NoError(t, rows.Err())
 	all := map[string][]sessions.SessionID{}
 	for place, ids := range found {
 		all[place] = slices.Collect(maps.Keys(ids))
@@ -94,9 +85,9 @@ func marksIn(t *testing.T, db *sql.DB, table string) map[string][]sessions.Sessi
 // whatever table there is a column for that. Tombstones name lives that are over.
 func requireNoOrphans(t *testing.T, db *sql.DB) {
 	t.Helper()
-	for _, table := range column(t, db, `SELECT m.name FROM main.sqlite_schema m JOIN pragma_table_info(m.name) c
+	for _, table := range rows.Column(t, db, `SELECT m.name FROM main.sqlite_schema m JOIN pragma_table_info(m.name) c
         WHERE m.type = 'table' AND c.name = 'sid' AND m.name NOT LIKE '%\_tombstones' ESCAPE '\' ORDER BY 1`) {
-		require.Empty(t, column(t, db, `SELECT sid FROM main."`+table+`" WHERE sid NOT IN (SELECT sid FROM main.sessions)`), table)
+		require.Empty(t, rows.Column(t, db, `SELECT sid FROM main."`+table+`" WHERE sid NOT IN (SELECT sid FROM main.sessions)`), table)
 	}
 }
 

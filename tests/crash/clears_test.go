@@ -17,6 +17,7 @@ import (
 	"agenthost/host/api"
 	"agenthost/persistence/sqlite"
 	"agenthost/sessions"
+	"agenthost/tests/rows"
 )
 
 // clears is a campaign that kills a host while it deletes all sessions.
@@ -82,8 +83,8 @@ func ofOther(t *testing.T, path string) []string {
 	t.Helper()
 	db := opened(t, copied(t, path))
 	defer db.Close()
-	return append(column(t, db, "SELECT sid || ' ' || id || ' ' || epoch || ' ' || status FROM sessions WHERE owner = ? AND deleted_ms IS NULL", other),
-		column(t, db, "SELECT m.seq || ' ' || hex(m.body) FROM session_messages m JOIN sessions s USING (sid) WHERE s.owner = ? ORDER BY m.seq", other)...)
+	return append(rows.Column(t, db, "SELECT sid || ' ' || id || ' ' || epoch || ' ' || status FROM sessions WHERE owner = ? AND deleted_ms IS NULL", other),
+		rows.Column(t, db, "SELECT m.seq || ' ' || hex(m.body) FROM session_messages m JOIN sessions s USING (sid) WHERE s.owner = ? ORDER BY m.seq", other)...)
 }
 
 func (c *clears) run(rounds int) {
@@ -152,7 +153,7 @@ func (c *clears) judge() bool {
 	now := takeCensus(t, db)
 	cleared := c.judgeSessions(now)
 	c.judgeTurns(db, cleared)
-	require.Empty(t, column(t, db, `SELECT s.id FROM sessions s JOIN owners o ON o.owner = s.owner
+	require.Empty(t, rows.Column(t, db, `SELECT s.id FROM sessions s JOIN owners o ON o.owner = s.owner
         WHERE s.deleted_ms IS NULL AND s.sid <= o.cleared_sid`), "nothing from before the clear comes back")
 	requireSoundly(t, db, nil)
 	require.Equal(t, now.living, requireSwept(t, c.file()).living, "a sweep takes nothing away that can be seen")
@@ -209,7 +210,7 @@ func (c *clears) requireNoBytes() {
 func (c *clears) judgeTurns(db *sql.DB, cleared bool) {
 	t := c.t
 	stored := map[string]bool{}
-	for _, turn := range column(t, db, "SELECT turn_id FROM turns JOIN sessions USING (sid) WHERE deleted_ms IS NULL") {
+	for _, turn := range rows.Column(t, db, "SELECT turn_id FROM turns JOIN sessions USING (sid) WHERE deleted_ms IS NULL") {
 		stored[turn] = true
 	}
 	for _, p := range c.crowd.prompts {

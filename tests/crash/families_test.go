@@ -13,6 +13,7 @@ import (
 
 	"agenthost/host/api"
 	"agenthost/sessions"
+	"agenthost/tests/rows"
 )
 
 // families is a campaign that kills a host while it deletes trees of sessions.
@@ -200,8 +201,12 @@ func (c *families) requireFinished() {
 	t := c.t
 	db := opened(t, c.file())
 	defer db.Close()
-	hidden := func() bool { return len(column(t, db, "SELECT sid FROM sessions WHERE deleted_ms IS NOT NULL")) > 0 }
-	gone := func(life int64) bool { return len(column(t, db, "SELECT sid FROM sessions WHERE sid = ?", life)) == 0 }
+	hidden := func() bool {
+		return len(rows.Column(t, db, "SELECT sid FROM sessions WHERE deleted_ms IS NOT NULL")) > 0
+	}
+	gone := func(life int64) bool {
+		return len(rows.Column(t, db, "SELECT sid FROM sessions WHERE sid = ?", life)) == 0
+	}
 	require.Eventually(t, func() bool { return !hidden() && !slices.ContainsFunc(frameLives(t, c.file()), gone) },
 		patience, 5*time.Millisecond, "the host leaves something of what is gone")
 }

@@ -17,6 +17,7 @@ import (
 	"agenthost/oracle/scripted"
 	"agenthost/persistence/sqlite"
 	"agenthost/sessions"
+	"agenthost/tests/rows"
 )
 
 // copied copies a database that no process has, as it was left, and returns the
@@ -47,22 +48,6 @@ func opened(t *testing.T, path string) *sql.DB {
 	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
 	return db
-}
-
-// column returns the first column of a query's answer, as text.
-func column(t *testing.T, db *sql.DB, query string, args ...any) []string {
-	t.Helper()
-	rows, err := db.Query(query, args...)
-	require.NoError(t, err)
-	defer rows.Close()
-	var all []string
-	for rows.Next() {
-		var text string
-		require.NoError(t, rows.Scan(&text))
-		all = append(all, text)
-	}
-	require.NoError(t, rows.Err())
-	return all
 }
 
 const terminalTypes = `('completed', 'failed', 'cancelled', 'interrupted')`
@@ -127,18 +112,18 @@ func requireSoundly(t *testing.T, db *sql.DB, told map[sessions.RequestID]sessio
 		_, err := db.ExecContext(context.Background(), view)
 		require.NoError(t, err)
 	}
-	require.Equal(t, []string{"ok"}, column(t, db, "PRAGMA integrity_check"))
-	require.Empty(t, column(t, db, `SELECT "table" FROM pragma_foreign_key_check`))
+	require.Equal(t, []string{"ok"}, rows.Column(t, db, "PRAGMA integrity_check"))
+	require.Empty(t, rows.Column(t, db, `SELECT "table" FROM pragma_foreign_key_check`))
 	for _, rule := range rules {
-		require.Empty(t, column(t, db, rule.query), rule.name)
+		require.Empty(t, rows.Column(t, db, rule.query), rule.name)
 	}
-	if len(column(t, db, "SELECT 1 FROM activity_frames LIMIT 1")) > 0 {
+	if len(rows.Column(t, db, "SELECT 1 FROM activity_frames LIMIT 1")) > 0 {
 		for _, rule := range frameRules {
-			require.Empty(t, column(t, db, rule.query), rule.name)
+			require.Empty(t, rows.Column(t, db, rule.query), rule.name)
 		}
 	}
 	stored := map[sessions.RequestID]sessions.TurnID{}
-	for _, pair := range column(t, db, "SELECT request_id || ' ' || turn_id FROM turns") {
+	for _, pair := range rows.Column(t, db, "SELECT request_id || ' ' || turn_id FROM turns") {
 		request, turn, _ := strings.Cut(pair, " ")
 		stored[sessions.RequestID(request)] = sessions.TurnID(turn)
 	}

@@ -20,6 +20,7 @@ import (
 	"agenthost/oracle"
 	"agenthost/persistence/sqlite"
 	"agenthost/sessions"
+	"agenthost/tests/rows"
 )
 
 // patience is how long one answer may take before a test fails.
@@ -110,34 +111,11 @@ func (h *house) version() (version int64) {
 func (h *house) rows() string {
 	h.t.Helper()
 	var all strings.Builder
-	for _, table := range h.table("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name") {
-		fmt.Fprintln(&all, table[0], h.table(`SELECT * FROM "`+table[0]+`"`))
+	for _, table := range rows.Tables(h.t, h.file) {
+		_, cells := rows.Of(h.t, h.file, table)
+		fmt.Fprintln(&all, table, cells)
 	}
 	return all.String()
-}
-
-// table returns the cells of a query's rows.
-func (h *house) table(query string) (all [][]string) {
-	h.t.Helper()
-	rows, err := h.file.QueryContext(context.Background(), query)
-	require.NoError(h.t, err)
-	defer rows.Close()
-	columns, err := rows.Columns()
-	require.NoError(h.t, err)
-	for rows.Next() {
-		cells, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
-		for i := range cells {
-			into[i] = &cells[i]
-		}
-		require.NoError(h.t, rows.Scan(into...))
-		row := make([]string, len(cells))
-		for i, cell := range cells {
-			row[i] = cell.String
-		}
-		all = append(all, row)
-	}
-	require.NoError(h.t, rows.Err())
-	return all
 }
 
 // gates is an oracle that answers a prompt when its gate is opened, if it was
