@@ -149,7 +149,7 @@ var table = []row{
 	{
 		dir:     "host",
 		inside:  []string{"sessions", "oracle", "tools", "actors", "actors/feed", "host/api"},
-		outside: []string{"github.com/google/uuid"},
+		outside: []string{"github.com/google/uuid", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/trace"},
 		tests:   []string{"persistence/sqlite", "oracle/scripted", "oracle/offline", "oracle/openai/...", "host/...", "actors/actortest"},
 		why:     "composes what it is given: an embedder links only the adapters it names",
 	},
@@ -166,7 +166,7 @@ var table = []row{
 	{
 		dir:     "host/server",
 		inside:  []string{"sessions", "oracle", "tools", "host", "host/api", "host/api/strictjson"},
-		outside: []string{"github.com/coder/websocket", "github.com/google/uuid"},
+		outside: []string{"github.com/coder/websocket", "github.com/google/uuid", "go.opentelemetry.io/otel/propagation"},
 		tests:   []string{"host/client", "host/hosttest", "persistence/sqlite", "oracle/scripted", "oracle/offline"},
 		why:     "a door of the host: it calls the host's methods and nothing behind them",
 	},
@@ -183,6 +183,13 @@ var table = []row{
 		outside: []string{"github.com/google/uuid"},
 		tests:   []string{"host", "host/server", "host/hosttest", "oracle/scripted", "oracle/offline", "persistence/sqlite"},
 		why:     "sub-agents on other hosts: to the tool it is a place, to the other host a client",
+	},
+	{
+		dir:     "host/telemetry",
+		inside:  []string{"sessions", "actors", "host", "host/api", "host/server"},
+		outside: []string{"github.com/prometheus/client_golang"},
+		tests:   []string{"oracle/scripted", "host/hosttest", "tools"},
+		why:     "counts by the observers that others declare; the only one to know how counts are shown",
 	},
 	{
 		dir:     "host/hosttest",
