@@ -29,7 +29,7 @@ func (r *run) allowances() (list []allowance) {
 			list = append(list, allowance{limit, max, used})
 		}
 	}
-	life := runTurn{r}.Life()
+	life := runTurn{run: r}.Life()
 	add("turnTokens", r.profile.Budget.TurnTokens, func(ctx context.Context) (int64, error) {
 		turn, err := r.deps.store.Turn(ctx, life, r.turn.TurnID)
 		return turn.Usage.Tokens(), err

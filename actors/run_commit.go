@@ -45,9 +45,11 @@ func (r *run) appendAnswer(life context.Context) error {
 	})
 }
 
-// appendResults makes the results of a step's calls part of the history.
+// appendResults makes the results of a step's calls part of the history, and what
+// the calls have set the session's state.
 func (r *run) appendResults(life context.Context) error {
 	return r.persist(life, func(c *sessions.CommitTurn) func() {
+		c.State = r.step.state()
 		r.addResults(c)
 		return func() { r.step = step{appended: true} }
 	})
@@ -60,7 +62,7 @@ func (r *run) keepResult(life context.Context) {
 		if !slices.Contains(r.step.results, nil) {
 			return nil
 		}
-		frames, of := r.step.unframed()
+		frames, of := r.step.unframed(true)
 		if len(frames) == 0 {
 			return nil
 		}
@@ -93,7 +95,7 @@ func (r *run) addAnswer(c *sessions.CommitTurn, interrupted bool) {
 // addResults adds a message for each of the step's calls, in call order, and
 // the frames of those that have none yet. Every call has a result. r.mu is held.
 func (r *run) addResults(c *sessions.CommitTurn) {
-	frames, _ := r.step.unframed()
+	frames, _ := r.step.unframed(false)
 	c.Frames = append(c.Frames, frames...)
 	for i, res := range r.step.results {
 		r.addMessage(c, res.message(r.step.calls[i].ID))

@@ -95,6 +95,7 @@ func (r *run) endCommit(how cutting) sessions.CommitTurn {
 	}
 	if s.started {
 		s.fill(sessions.ErrCallCut)
+		s.dropState()
 	} else {
 		s.fill(errNotRun(how.notRun))
 	}

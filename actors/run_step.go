@@ -30,7 +30,8 @@ type callResult struct {
 	output json.RawMessage
 	err    *sessions.ErrorInfo
 	took   time.Duration
-	framed bool // its tool_result frame is durable
+	framed bool                       // its tool_result frame is durable
+	state  map[string]json.RawMessage // what the call has set of the session's state
 }
 
 // message is the result as an entry of the history.
@@ -64,10 +65,12 @@ func (s *step) answer() sessions.Message {
 	return m
 }
 
-// unframed returns the results that have no tool_result frame yet, and their frames.
-func (s *step) unframed() (frames []sessions.FrameBody, of []*callResult) {
+// unframed returns the results that have no tool_result frame yet, and their
+// frames. Those that come with state are left out when they are early: they become
+// durable together with it, or not at all.
+func (s *step) unframed(early bool) (frames []sessions.FrameBody, of []*callResult) {
 	for i, res := range s.results {
-		if res != nil && !res.framed {
+		if res != nil && !res.framed && !(early && len(res.state) > 0) {
 			frames, of = append(frames, res.frame(s.calls[i].ID)), append(of, res)
 		}
 	}

@@ -85,6 +85,7 @@ func (r *run) invokeAll(life context.Context, planned []plannedCall) {
 	r.step.started = true
 	r.mu.Unlock()
 	places := make(chan struct{}, r.deps.limits.ParallelToolCalls)
+	ended := map[string]<-chan struct{}{} // the last call of each tool that runs in order
 	var step sync.WaitGroup
 	for i, p := range planned {
 		if p.refusal != nil {
@@ -97,14 +98,28 @@ func (r *run) invokeAll(life context.Context, planned []plannedCall) {
 		if r.ctx.Err() != nil {
 			break
 		}
+		var before <-chan struct{}
+		over := make(chan struct{})
+		if p.tool.Spec.InOrder {
+			before, ended[p.call.Path] = ended[p.call.Path], over
+		}
 		step.Add(1)
 		r.calls.Add(1)
 		go func() {
 			defer r.calls.Done()
-			r.invoke(life, i, p, func() {
+			done := func() {
 				<-places
+				close(over)
 				step.Done()
-			})
+			}
+			if before != nil {
+				<-before // which the end of the turn ends, too
+			}
+			if r.ctx.Err() != nil {
+				done()
+				return
+			}
+			r.invoke(life, i, p, done)
 		}()
 	}
 	step.Wait()
@@ -118,9 +133,10 @@ func (r *run) invoke(life context.Context, i int, p plannedCall, done func()) {
 	ctx, watched := r.watchTool(ctx, p)
 	began := r.deps.now()
 	reply := make(chan toolReply, 1)
+	state := &callState{index: i, path: p.call.Path, order: p.tool.Spec.InOrder}
 	r.deps.send(r.deps.toolTree, &callTool{ctx: ctx, mounted: p.tool, reply: reply, call: tools.Call{
 		Owner: r.ident.owner, SessionID: r.ident.id, TurnID: r.turn.TurnID,
-		CallID: p.call.ID, Path: p.call.Path, Args: p.call.Args, Turn: runTurn{r},
+		CallID: p.call.ID, Path: p.call.Path, Args: p.call.Args, Turn: runTurn{r, state},
 	}})
 	var got toolReply
 	ended := false
@@ -132,7 +148,7 @@ func (r *run) invoke(life context.Context, i int, p plannedCall, done func()) {
 	}
 	res := r.resultOf(p, got, r.deps.now().Sub(began))
 	watched(res)
-	r.keep(life, i, res)
+	r.keep(life, i, res, state)
 	done()
 	if ended {
 		return
@@ -154,8 +170,9 @@ func (r *run) callContext(m *tools.Mounted) (context.Context, context.CancelFunc
 
 // keep records a result, unless the turn has ended, and makes it durable as a
 // frame while other calls of the step still run.
-func (r *run) keep(life context.Context, i int, res *callResult) {
+func (r *run) keep(life context.Context, i int, res *callResult, state *callState) {
 	r.mu.Lock()
+	state.seal(res)
 	if r.ended || i >= len(r.step.results) {
 		r.mu.Unlock()
 		return

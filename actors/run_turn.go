@@ -9,7 +9,10 @@ import (
 )
 
 // runTurn is a run as the tools of its calls may use it.
-type runTurn struct{ run *run }
+type runTurn struct {
+	run   *run
+	state *callState // of the call
+}
 
 // Life is the life of the run's session.
 func (t runTurn) Life() sessions.Incarnation {

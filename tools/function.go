@@ -20,6 +20,9 @@ type FuncOption func(*Spec)
 // Repeatable says that a second run of a call does no harm.
 func Repeatable() FuncOption { return func(s *Spec) { s.Repeatable = true } }
 
+// InOrder says that the calls of one step run one after the other.
+func InOrder() FuncOption { return func(s *Spec) { s.InOrder = true } }
+
 // Func makes a tool of a Go function. The schema of the arguments derives from
 // In, a struct or a map with string keys: the json tags name the arguments,
 // omitempty and omitzero make one optional, and a jsonschema tag describes it.

@@ -33,6 +33,9 @@ type Spec struct {
 	// TurnBound says that a call may take as long as its turn. The time that a
 	// profile gives to calls does not bound it.
 	TurnBound bool
+	// InOrder says that the calls of one step run one after the other, in call
+	// order. Each finds the state that those before it have set.
+	InOrder bool
 }
 
 // Call is one call as a tool sees it.
@@ -52,6 +55,18 @@ type Call struct {
 type Turn interface {
 	// Life is the life of the turn's session.
 	Life() sessions.Incarnation
+	// State returns a named value of the session's state, and whether there is
+	// one: what this call has set, else what a call of this tool before it in the
+	// step has, if they run InOrder, else what is stored. Version and UpdatedAt are
+	// those of the stored value. It waits while the store is not available.
+	State(ctx context.Context, name string) (sessions.StateValue, bool, error)
+	// SetState sets a named value of the session's state, any JSON but null. It is
+	// stored with the results of the step, in one transaction, if the call gives
+	// an output. A call that fails has set nothing, and neither has a step that the
+	// turn does not finish. When calls of one step set the same name, the last in
+	// call order counts. It keeps no reference to value. Codes: INVALID_REQUEST,
+	// PAYLOAD_TOO_LARGE (stateBytes), CONFLICT when the call has ended.
+	SetState(name string, value json.RawMessage) error
 	// Refs keeps the records of the session's sub-sessions.
 	Refs() sessions.RefStore
 	// ChildChanged shows that a sub-session was started or is in another state. It
