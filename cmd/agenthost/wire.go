@@ -15,6 +15,7 @@ import (
 	"agenthost/persistence/sqlite"
 	"agenthost/tools"
 	"agenthost/tools/mcp"
+	"agenthost/tools/repl"
 )
 
 // drainExtra is what connections get to end in, beyond the grace of turns.
@@ -81,6 +82,9 @@ func startHost(ctx context.Context, c *config.Config, log *slog.Logger) (*runnin
 func newTree(c *config.Config) (*tools.Tree, []*remotes.Remote, error) {
 	tree := &tools.Tree{}
 	if err := tools.MountBuiltins(tree, time.Now); err != nil {
+		return nil, nil, err
+	}
+	if err := repl.Mount(tree, repl.Config{Timeout: c.REPL.Timeout, MemoryBytes: c.REPL.MemoryBytes}); err != nil {
 		return nil, nil, err
 	}
 	var others []*remotes.Remote

@@ -27,6 +27,7 @@ type Config struct {
 	OwnerDayTokens int64 // what an owner's model calls may consume in a day; 0 means no bound
 
 	Retention Retention
+	REPL      REPL
 	Oracles   map[string]Oracle
 	Profiles  map[string]Profile
 	Remotes   map[string]Remote
@@ -116,6 +117,12 @@ type Remote struct {
 type Retention struct {
 	Every          time.Duration // between two sweeps
 	RetentionRules `koanf:",squash"`
+}
+
+// REPL bounds the cells of the tool that runs JavaScript.
+type REPL struct {
+	Timeout     time.Duration // of one cell
+	MemoryBytes int64         // of one cell, and of what is kept for the next
 }
 
 // RetentionRules are the rules of retention. 0 means off.

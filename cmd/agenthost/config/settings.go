@@ -17,6 +17,7 @@ const (
 	sectionRetention = "retention"
 	sectionRemotes   = "remotes"
 	sectionMCP       = "mcp"
+	sectionREPL      = "repl"
 )
 
 // namedSections are those whose entries have names.
@@ -51,6 +52,9 @@ var settings = slices.Concat([]setting{
 	{section: sectionRetention, field: "maxAge", form: formDurationOrOff, fallback: "0"},
 	{section: sectionRetention, field: "maxSessions", form: formIntegerFromZero, fallback: int64(0)},
 	{section: sectionRetention, field: "blankAfter", form: formDurationOrOff, fallback: "0"},
+
+	{section: sectionREPL, field: "timeout", form: formDuration, fallback: "5s"},
+	{section: sectionREPL, field: "memoryBytes", form: formInteger, fallback: int64(64 << 20), check: checkMemory},
 
 	{section: sectionOracles, field: "provider", form: formText, check: oneOf("openai", "anthropic", "offline", "scripted")},
 	{section: sectionOracles, field: "model", form: formText},
