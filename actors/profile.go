@@ -71,7 +71,7 @@ func (p Profile) check(name string) error {
 	if p.Oracle == nil {
 		return sessions.InvalidField(field+"/oracle", "Profile %q has no oracle.", name)
 	}
-	if p.MaxIterations < 0 || p.PromptTimeout < 0 || p.IdleTTL < 0 || p.ToolTimeout < 0 || p.Budget.TurnTokens < 0 || p.Budget.SessionTokens < 0 {
+	if p.MaxIterations < 0 || p.PromptTimeout < 0 || p.IdleTTL < 0 || p.ToolTimeout < 0 || min(p.Budget.TurnTokens, p.Budget.SessionTokens) < 0 {
 		return sessions.InvalidField(field, "Profile %q has a negative limit; use 0 for the default.", name)
 	}
 	for _, policy := range []FaultPolicy{p.OnScopeViolation, p.OnToolError} {

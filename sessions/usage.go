@@ -114,7 +114,7 @@ func ReportUsage(sums []UsageSum) UsageReport {
 	for _, sum := range sums {
 		switch sum.Kind {
 		case UsageOfTurns:
-			r.Usage = r.Usage.Plus(sum.Usage)
+			r.Usage = r.Plus(sum.Usage)
 		case UsageOfSideQuestions:
 			r.SideQuestions = r.SideQuestions.Plus(sum.Usage)
 		default:

@@ -45,7 +45,9 @@ func TestUsageToAddIsChecked(t *testing.T) {
 	for _, kind := range []sessions.UsageKind{"", "two words", "é", "tab\t", sessions.UsageKind(strings.Repeat("k", 65))} {
 		require.Equal(t, sessions.CodeInvalidRequest, sessions.CodeOf(sessions.AddUsage{Kind: kind}.Check()), "%q", kind)
 	}
-	foreign := func(kind sessions.UsageKind) sessions.Code { return sessions.CodeOf(sessions.AddUsage{Kind: kind}.CheckForeign()) }
+	foreign := func(kind sessions.UsageKind) sessions.Code {
+		return sessions.CodeOf(sessions.AddUsage{Kind: kind}.CheckForeign())
+	}
 	require.Empty(t, foreign("search"))
 	require.Equal(t, sessions.CodeInvalidRequest, foreign(""))
 	require.Equal(t, sessions.CodeInvalidRequest, foreign(sessions.UsageOfSideQuestions))

@@ -82,7 +82,7 @@ func TestRefusedEnvelopesKeepTheirID(t *testing.T) {
 func TestTheOperationIsJudgedBeforeItsArguments(t *testing.T) {
 	for op, code := range map[string]sessions.Code{
 		"$nope": sessions.CodeUnknownOp, "ping": sessions.CodeUnknownOp, "$Ping": sessions.CodeUnknownOp,
-		"$answer": sessions.CodeNotSupported, "$usage": sessions.CodeNotSupported,
+		"$answer": sessions.CodeNotSupported,
 	} {
 		_, err := parse(`{"op":"` + op + `","args":{"whatever":1}}`)
 		requireField(t, err, code, "/op")
@@ -90,7 +90,7 @@ func TestTheOperationIsJudgedBeforeItsArguments(t *testing.T) {
 }
 
 func TestOpsListsTheProtocol(t *testing.T) {
-	later := []api.Op{api.OpAnswer, api.OpSideQuestion, api.OpUsage}
+	later := []api.Op{api.OpAnswer, api.OpSideQuestion}
 	seen := map[api.Op]bool{}
 	for _, row := range api.Ops() {
 		require.False(t, seen[row.Op], "%s is listed twice", row.Op)
