@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"agenthost/host/api"
+	"agenthost/host/telemetry"
 	"agenthost/sessions"
 )
 
@@ -19,6 +20,7 @@ func TestDocumentationIsAsGenerated(t *testing.T) {
 		{"../docs/lifecycle.md", "diagram", "```mermaid\n" + sessions.Diagram() + "```\n"},
 		{"../docs/protocol.md", "ops", tableOfOps()},
 		{"../docs/protocol.md", "codes", tableOfCodes()},
+		{"../docs/operations.md", "metrics", tableOfMetrics()},
 		{"../docs/stores.md", "example", quoted(t, "../persistence/memory/contract_test.go")},
 	} {
 		t.Run(part.name, func(t *testing.T) {
@@ -86,4 +88,13 @@ func TestDocumentationTellsOfEveryOperation(t *testing.T) {
 			require.True(t, named[string(row.Op)], "docs/protocol.md says nothing of %s but its row", row.Op)
 		}
 	}
+}
+
+func tableOfMetrics() string {
+	var b strings.Builder
+	b.WriteString("| metric | kind | labels | what it counts | look out for |\n|---|---|---|---|---|\n")
+	for _, d := range telemetry.Descriptions() {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", d.Name, d.Kind, strings.Join(d.Labels, ", "), d.Help, d.Alert)
+	}
+	return b.String()
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"maps"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"agenthost/host"
 	"agenthost/host/remotes"
 	"agenthost/host/server"
+	"agenthost/host/telemetry"
 	"agenthost/persistence/sqlite"
 	"agenthost/tools"
 	"agenthost/tools/mcp"
@@ -28,16 +30,19 @@ type runningHost struct {
 	doors    *server.Server
 	others   []*remotes.Remote
 	servers  *mcp.Servers
+	tracing  tracing
+	log      *slog.Logger
 }
 
 // Stop stops the host, and then what its calls may have needed: the MCP servers
-// and the connections to other hosts.
+// and the connections to other hosts. The last spans are sent at the end.
 func (h *runningHost) Stop() {
 	h.Host.Stop()
 	h.servers.Stop()
 	for _, other := range h.others {
 		other.Close()
 	}
+	h.tracing.stop(h.log)
 }
 
 // startHost puts a host together as the configuration says, and starts it.
@@ -50,31 +55,45 @@ func startHost(ctx context.Context, c *config.Config, log *slog.Logger) (*runnin
 	if err != nil {
 		return nil, err
 	}
+	metrics := telemetry.New(versionOf().Version, log)
 	store, err := sqlite.Open(ctx, c.DatabasePath(), sqlite.Config{
-		Durability: string(c.Durability), Frames: string(c.Frames), FramesPerSession: c.Limits.FramesPerSession, Logger: log})
+		Durability: string(c.Durability), Frames: string(c.Frames), FramesPerSession: c.Limits.FramesPerSession, Logger: log, Observer: metrics})
 	if err != nil {
 		return nil, err
+	}
+	spans, err := startTracing(ctx, c, log)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
 	}
 	h, err := host.New(store, profiles, host.Config{
 		Tools: tree, Limits: c.Limits, IdleTTL: c.IdleTTL, DedupTTL: c.DedupTTL,
 		StopGrace: c.StopGrace, TargetRoot: c.TargetRoot, Version: versionOf().Version, Logger: log,
 		Retention: retentionOf(c), OwnerDayTokens: c.OwnerDayTokens,
+		Observer: metrics, Tracing: spans.spans(),
 	})
 	if err != nil {
+		spans.stop(log)
 		return nil, err
 	}
+	metrics.Watch(h, func(ctx context.Context) (telemetry.StoreNumbers, error) {
+		n, err := store.Numbers(ctx)
+		return telemetry.StoreNumbers(n), err
+	}, log)
 	// Before turns are taken up, which may go on with these tools.
 	servers, err := startMCP(ctx, h.System(), c, settleWait, log)
 	if err != nil {
 		h.Stop()
+		spans.stop(log)
 		return nil, err
 	}
-	running := &runningHost{Host: h, profiles: profiles, others: others, servers: servers}
+	running := &runningHost{Host: h, profiles: profiles, others: others, servers: servers, tracing: spans, log: log}
 	if err := h.Start(ctx); err != nil {
 		running.Stop()
 		return nil, err
 	}
-	running.doors = server.New(server.For(h), server.Config{Logger: log, Limits: c.Limits, DrainFor: c.StopGrace + drainExtra})
+	running.doors = server.New(server.For(h), server.Config{
+		Logger: log, Limits: c.Limits, DrainFor: c.StopGrace + drainExtra, Observer: metrics, Metrics: metrics,
+	})
 	return running, nil
 }
 

@@ -28,6 +28,7 @@ type Config struct {
 
 	Retention Retention
 	REPL      REPL
+	Tracing   Tracing
 	Oracles   map[string]Oracle
 	Profiles  map[string]Profile
 	Remotes   map[string]Remote
@@ -117,6 +118,12 @@ type Remote struct {
 type Retention struct {
 	Every          time.Duration // between two sweeps
 	RetentionRules `koanf:",squash"`
+}
+
+// Tracing says where spans are sent to.
+type Tracing struct {
+	Endpoint string // the URL of a collector, "" for what the environment says
+	On       bool   `koanf:"-"` // there is a collector, and tracing is not disabled
 }
 
 // REPL bounds the cells of the tool that runs JavaScript.

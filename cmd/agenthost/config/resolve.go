@@ -16,6 +16,7 @@ func (c *Config) DatabasePath() string { return strings.TrimPrefix(c.Store, sche
 
 // resolve checks what takes more than one value to see, and reads the secrets.
 func (c *Config) resolve(env environment) error {
+	c.Tracing.resolve(env)
 	for _, name := range slices.Sorted(maps.Keys(c.Oracles)) {
 		o := c.Oracles[name]
 		at := key{section: sectionOracles, field: name}.String()

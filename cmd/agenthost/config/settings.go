@@ -18,6 +18,7 @@ const (
 	sectionRemotes   = "remotes"
 	sectionMCP       = "mcp"
 	sectionREPL      = "repl"
+	sectionTracing   = "tracing"
 )
 
 // namedSections are those whose entries have names.
@@ -52,6 +53,8 @@ var settings = slices.Concat([]setting{
 	{section: sectionRetention, field: "maxAge", form: formDurationOrOff, fallback: "0"},
 	{section: sectionRetention, field: "maxSessions", form: formIntegerFromZero, fallback: int64(0)},
 	{section: sectionRetention, field: "blankAfter", form: formDurationOrOff, fallback: "0"},
+
+	{section: sectionTracing, field: "endpoint", form: formText, fallback: "", check: checkURLOrNone},
 
 	{section: sectionREPL, field: "timeout", form: formDuration, fallback: "5s"},
 	{section: sectionREPL, field: "memoryBytes", form: formInteger, fallback: int64(64 << 20), check: checkMemory},
