@@ -164,8 +164,8 @@ type arrival struct{ number uint64 }
 
 func (a *arrival) arrived() *arrival { return a }
 
-func (p *Prompt) owner() sessions.Owner      { return p.Owner }
-func (p *Prompt) address() sessions.Address  { return p.At }
+func (p *Prompt) owner() sessions.Owner     { return p.Owner }
+func (p *Prompt) address() sessions.Address { return p.At }
 
 // refuse answers the prompt's caller with err.
 func (p *Prompt) refuse(err *sessions.Error) {

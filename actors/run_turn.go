@@ -25,7 +25,9 @@ func (t runTurn) Life() sessions.Incarnation {
 func (t runTurn) Refs() sessions.RefStore { return t.run.deps.store }
 
 // Beside runs f beside the turns of the run's session.
-func (t runTurn) Beside(f func(ctx context.Context)) { t.run.beside.start(t.run.deps, t.run.ident.id, f) }
+func (t runTurn) Beside(f func(ctx context.Context)) {
+	t.run.beside.start(t.run.deps, t.run.ident.id, f)
+}
 
 // Agents are the sub-agents in the run's own host.
 func (t runTurn) Agents(profile string) subagent.Place {

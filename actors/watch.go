@@ -40,7 +40,7 @@ func (d *deps) traced(ctx context.Context, name string, attrs func() []attribute
 	if d.tracer == nil {
 		return ctx, trace.SpanFromContext(context.Background()) // one that records nothing
 	}
-	return d.tracer.Start(ctx, name, trace.WithAttributes(attrs()...))
+	return d.tracer.Start(ctx, name, trace.WithAttributes(attrs()...)) //nolint:spancheck // the watch that has asked for it ends it
 }
 
 // turnWatch tells of one turn to those who observe and trace the system.

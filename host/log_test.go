@@ -25,8 +25,8 @@ func TestLogsHoldIDsAndNoContent(t *testing.T) {
 	mountPair(t, h)
 	done := hosttest.Result[api.PromptResult](t, h.Socket().Call(api.OpPrompt, api.PromptArgs{
 		Address: atK, Text: "everything about " + secret, RequestID: "mine"}))
-	require.Equal(t, hosttest.Code(h.Socket().Call(api.OpPrompt, api.PromptArgs{
-		Address: atK, Text: "fail " + secret, RequestID: "failing"})), sessions.CodeLLMAPIFailure)
+	failed := h.Socket().Call(api.OpPrompt, api.PromptArgs{Address: atK, Text: "fail " + secret, RequestID: "failing"})
+	require.Equal(t, sessions.CodeLLMAPIFailure, hosttest.Code(failed))
 	_, err := h.SessionDelete(t.Context(), &api.SessionDeleteArgs{Address: atK})
 	require.NoError(t, err)
 	h.Stop()

@@ -22,10 +22,10 @@ func (a *Access) tracePrompt(ctx context.Context, message *actors.Prompt) (_ con
 	if a.host.tracer == nil {
 		return ctx, func(error) {}
 	}
-	ctx, span := a.host.tracer.Start(ctx, "prompt", trace.WithSpanKind(trace.SpanKindServer),
+	ctx, span := a.host.tracer.Start(ctx, "prompt", trace.WithSpanKind(trace.SpanKindServer), //nolint:spancheck // ended ends it
 		trace.WithAttributes(attribute.Bool("agenthost.retry", message.Retry != nil)))
 	message.Trace = span.SpanContext()
-	return ctx, func(err error) {
+	return ctx, func(err error) { //nolint:spancheck // as above
 		switch refusal, is := errors.AsType[*sessions.Error](err); {
 		case is:
 			span.SetStatus(codes.Error, string(refusal.Code))

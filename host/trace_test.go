@@ -82,7 +82,7 @@ func outline(spans tracetest.SpanStubs, below trace.SpanID, indent string) strin
 		for _, a := range s.Attributes {
 			switch a.Key {
 			case "agenthost.profile", "agenthost.tool.path", "agenthost.step", "agenthost.turn.status", "agenthost.outcome":
-				line += " " + a.Value.Emit()
+				line += " " + a.Value.String()
 			}
 		}
 		lines = append(lines, line+"\n"+outline(spans, s.SpanContext.SpanID(), indent+"  "))

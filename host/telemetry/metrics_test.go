@@ -198,14 +198,3 @@ func TestStoreThatTellsNoNumbers(t *testing.T) {
 	require.Contains(t, text, "agenthost_turns_busy 0\n")
 	require.NotContains(t, text, "agenthost_store_database_bytes")
 }
-
-// Without metrics there is nothing at the path.
-func TestServerWithoutMetrics(t *testing.T) {
-	h := hosttest.New(t, hosttest.Options{})
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.URL+"/metrics", nil)
-	require.NoError(t, err)
-	answer, err := new(http.Transport).RoundTrip(r)
-	require.NoError(t, err)
-	require.NoError(t, answer.Body.Close())
-	require.Equal(t, http.StatusNotFound, answer.StatusCode)
-}
