@@ -70,7 +70,7 @@ func (s *step) answer() sessions.Message {
 // durable together with it, or not at all.
 func (s *step) unframed(early bool) (frames []sessions.FrameBody, of []*callResult) {
 	for i, res := range s.results {
-		if res != nil && !res.framed && !(early && len(res.state) > 0) {
+		if res != nil && !res.framed && (!early || len(res.state) == 0) {
 			frames, of = append(frames, res.frame(s.calls[i].ID)), append(of, res)
 		}
 	}

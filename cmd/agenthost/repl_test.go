@@ -30,5 +30,8 @@ func TestCellsGoOnAfterAKill(t *testing.T) {
 
 	p.serve()
 	require.Contains(t, cell("[count(), name]"), `{"value":[3,"Ada"]}`)
-	require.Contains(t, cell("count()")+cell("count()"), `{"value":5}`)
+	both, _ := p.run("prompt", "--target", "demo", "/call repl {\"code\":\"count()\"}\n/call repl {\"code\":\"count()\"}")
+	require.Contains(t, both, `{"value":4}`)
+	require.Contains(t, both, `{"value":5}`)
+	require.Contains(t, cell("count()"), `{"value":6}`)
 }

@@ -40,8 +40,8 @@ func cellOf(ctx context.Context) *cell {
 	return &cell{}
 }
 
-// print takes in a text of output, a line or several.
-func (c *cell) print(text string) {
+// write takes in a text of output, a line or several.
+func (c *cell) write(text string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		if c.bytes+len(line)+1 > outputBytes {
 			c.cut = true

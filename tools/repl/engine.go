@@ -69,7 +69,7 @@ func (e *engine) compile(ctx context.Context, runtime wazero.Runtime) (err error
 	}
 	door := runtime.NewHostModuleBuilder("host")
 	door.NewFunctionBuilder().WithFunc(func(ctx context.Context, m api.Module, at, bytes uint32) {
-		cellOf(ctx).print(textAt(m, at, bytes))
+		cellOf(ctx).write(textAt(m, at, bytes))
 	}).Export("print")
 	door.NewFunctionBuilder().WithFunc(func(ctx context.Context, m api.Module, at, bytes uint32) {
 		cellOf(ctx).outcome = textAt(m, at, bytes)

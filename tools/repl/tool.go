@@ -124,9 +124,6 @@ func (r *repl) before(ctx context.Context, turn tools.Turn, fresh bool) (*image,
 	return &from, nil
 }
 
-// errTime is why a cell ends that has run for too long.
-var errTime = errors.New("the cell's time is over")
-
 func unusable(why string) error {
 	return &tools.Failure{Message: fmt.Sprintf(
 		"The session's state %q %s; give \"fresh\": true to begin anew, which replaces it.", StateName, why)}
@@ -135,14 +132,16 @@ func unusable(why string) error {
 // run runs a cell on a memory of its own, which becomes the state if it finished.
 func (r *repl) run(ctx context.Context, turn tools.Turn, from *image, code string) (Result, error) {
 	var c cell
-	limited, cancel := context.WithTimeoutCause(c.in(ctx), r.timeout, errTime)
+	limited, cancel := context.WithTimeout(c.in(ctx), r.timeout)
 	defer cancel()
 	m, err := r.engine.open(limited, from)
 	switch {
 	case errors.Is(err, errDamaged):
 		return Result{}, unusable("is damaged")
+	case err != nil && ctx.Err() == nil && limited.Err() != nil:
+		return r.late(Result{}), nil
 	case err != nil:
-		return Result{}, cmp.Or(context.Cause(ctx), err)
+		return Result{}, errors.Join(context.Cause(ctx), err)
 	}
 	defer func() { _ = m.Close(context.WithoutCancel(ctx)) }()
 	how, err := run(limited, m, []byte(code))
@@ -151,8 +150,8 @@ func (r *repl) run(ctx context.Context, turn tools.Turn, from *image, code strin
 	}
 	result := c.result()
 	switch {
-	case errors.Is(context.Cause(limited), errTime) && err != nil:
-		return result.failed(FaultTime, fmt.Sprintf("The cell ran longer than the limit of %d ms.", r.timeout.Milliseconds())), nil
+	case err != nil && limited.Err() != nil:
+		return r.late(result), nil
 	case errors.Is(err, errNoRoom), err == nil && how == hungry:
 		return result.failed(FaultMemory, fmt.Sprintf("The cell needed more than the limit of %d bytes of memory.", r.memory)), nil
 	case err != nil:
@@ -161,6 +160,11 @@ func (r *repl) run(ctx context.Context, turn tools.Turn, from *image, code strin
 		return result, nil
 	}
 	return r.save(turn, m, result)
+}
+
+// late is what is told of a cell that ran out of time.
+func (r *repl) late(so Result) Result {
+	return so.failed(FaultTime, fmt.Sprintf("The cell ran longer than the limit of %d ms.", r.timeout.Milliseconds()))
 }
 
 // save makes the memory the state of the step that the cell belongs to.

@@ -87,7 +87,12 @@ func (s *session) fails(code string) *Fault {
 // restarted returns the session as another process finds it: all that it has is
 // its state.
 func (s *session) restarted() *session {
-	other := newSession(s.t, Config{})
+	return s.in(newSession(s.t, Config{}).tool)
+}
+
+// in returns a copy of the session on which another tool works.
+func (s *session) in(tool tools.Tool) *session {
+	other := &session{t: s.t, tool: tool, state: map[string]json.RawMessage{}, limit: s.limit}
 	for name, value := range s.state {
 		other.state[name] = bytes.Clone(value)
 	}
@@ -95,6 +100,7 @@ func (s *session) restarted() *session {
 }
 
 func TestWhatCellsMakeIsKept(t *testing.T) {
+	before, after := newSession(t, Config{}), newSession(t, Config{})
 	for name, cells := range map[string][][2]string{
 		"let":         {{"let n = 1", ""}, {"n += 1", "2"}, {"n", "2"}},
 		"const":       {{"const k = {a: [1]}", ""}, {"k.a.push(2); k", `{"a":[1,2]}`}, {"k.a.length", "2"}},
@@ -123,12 +129,13 @@ func TestWhatCellsMakeIsKept(t *testing.T) {
 		"odd strings": {{"const s = 'a\\0b\\u2028'; s.length", "4"}, {"s", "\"a\\u0000b\u2028\""}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSession(t, Config{})
+			s := before.in(before.tool)
+			s.t = t
 			for i, cell := range cells {
 				require.Equal(t, cell[1], s.value(cell[0]), cell[0])
 				require.Less(t, len(s.state[StateName]), 64<<10)
 				if i == 0 {
-					s = s.restarted()
+					s = s.in(after.tool) // as another process would
 				}
 			}
 		})
