@@ -64,6 +64,8 @@ func TestObserverHearsOfEveryRequestAndOperation(t *testing.T) {
 	require.NoError(t, conn.Close(websocket.StatusNormalClosure, ""))
 	require.NoError(t, stop()) // every handler has ended
 
+	seen.mu.Lock()
+	defer seen.mu.Unlock()
 	slices.Sort(seen.requests)
 	require.Equal(t, []string{
 		"call 200", "call 400", "call 404", "frames 400", "healthz 200", "metrics 200", "none 404", "readyz 405", "ws 101",

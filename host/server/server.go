@@ -42,21 +42,24 @@ func New(service Service, config Config) *Server {
 // program's HTTP server, which then calls Shutdown itself.
 func (s *Server) ServeHTTP(plain http.ResponseWriter, r *http.Request) {
 	w := &answerWatch{ResponseWriter: plain}
-	defer func() { s.config.Observer.Answered(doorOf(r.URL.EscapedPath()), w.status()) }()
+	answered := func() { s.config.Observer.Answered(doorOf(r.URL.EscapedPath()), w.status()) }
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	handle, err := s.route(w, r)
 	if err != nil {
 		s.refuse(w, nil, err)
+		answered()
 		return
 	}
 	ctx, leave, ok := s.enter(r.Context())
 	if !ok {
 		w.Header().Set("Connection", "close")
 		s.refuse(w, nil, errStopping())
+		answered()
 		return
 	}
 	defer leave()
+	defer answered() // before Shutdown takes the visit for ended
 	handle(w, r.WithContext(withTrace(ctx, r.Header)))
 }
 
