@@ -238,7 +238,7 @@ var table = []row{
 	},
 	{
 		dir:     "tests/bench",
-		inside:  []string{"sessions", "oracle", "host", "host/api", "host/client", "host/server", "persistence/sqlite"},
+		inside:  []string{"sessions", "oracle", "host", "host/api", "host/client", "host/server", "host/telemetry", "persistence/sqlite"},
 		outside: []string{"modernc.org/sqlite", "github.com/google/uuid"},
 		why:     "measures the whole host, as an embedder composes it, against the bare driver",
 	},

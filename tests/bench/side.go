@@ -11,6 +11,7 @@ import (
 
 	"agenthost/host"
 	"agenthost/host/api"
+	"agenthost/host/telemetry"
 	"agenthost/oracle"
 	"agenthost/persistence/sqlite"
 	"agenthost/sessions"
@@ -50,16 +51,18 @@ func (o instant) Infer(context.Context, oracle.Request) iter.Seq2[oracle.Part, e
 // talkative is the profile whose answers are long.
 const talkative = "talkative"
 
-// openHost opens a whole host on a file.
+// openHost opens a whole host on a file, counted as one that serves.
 func openHost(ctx context.Context, file string) (*host.Host, *sqlite.Store, error) {
-	store, err := sqlite.Open(ctx, file, sqlite.Config{Logger: slog.New(slog.DiscardHandler)})
+	quiet := slog.New(slog.DiscardHandler)
+	metrics := telemetry.New("bench", quiet)
+	store, err := sqlite.Open(ctx, file, sqlite.Config{Logger: quiet, Observer: metrics})
 	if err != nil {
 		return nil, nil, err
 	}
 	h, err := host.New(store, map[string]host.Profile{
 		sessions.DefaultProfile: {Oracle: newInstant(1)},
 		talkative:               {Oracle: newInstant(10)},
-	}, host.Config{})
+	}, host.Config{Observer: metrics})
 	if err != nil {
 		return nil, nil, err
 	}
