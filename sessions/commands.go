@@ -205,13 +205,41 @@ type AcceptTurn struct {
 	Generation int64
 	// Admitted says that the host has room for one more busy turn.
 	Admitted bool
-	Now      Time
+	// Busy says what becomes of the prompt while another turn of the session has
+	// not ended. With Retry it is BusyReject.
+	Busy BusyPolicy
+	// QueueLimit is how many turns of the session may be queued, and how many texts
+	// may wait for its active turn.
+	QueueLimit int
+	Now        Time
 }
 
-// AcceptedTurn is the answer to AcceptTurn.
+// BusyPolicy says what becomes of a prompt to a session that is busy. To one
+// that is not, all of them are the same.
+type BusyPolicy string
+
+// The policies. "" means BusyReject.
+const (
+	BusyReject    BusyPolicy = "reject"    // it is refused with AGENT_BUSY
+	BusyQueue     BusyPolicy = "queue"     // it runs after those that came before it
+	BusyInterrupt BusyPolicy = "interrupt" // it runs next, and the active turn is to be cancelled
+	// BusySteer: its text enters the active turn before the next model call. When
+	// there are only queued turns, it runs next.
+	BusySteer BusyPolicy = "steer"
+)
+
+// BusyPolicies lists the policies.
+func BusyPolicies() []BusyPolicy {
+	return []BusyPolicy{BusyReject, BusyQueue, BusyInterrupt, BusySteer}
+}
+
+// AcceptedTurn is the answer to AcceptTurn. A prompt that is queued is answered
+// with its queued turn, one that steers with the turn it steers; neither has a
+// User or Frames yet.
 type AcceptedTurn struct {
 	Session   Session // as it is after the accept
 	Turn      Turn
+	Steers    bool // the text waits for the next model call of Turn
 	Duplicate bool
 	Created   bool // the accept made the session
 	// User is the stored user message; nil on a duplicate.
@@ -237,7 +265,36 @@ type CommitTurn struct {
 	// stop of the host cut short: it raises the session's epoch.
 	Resume *TurnResume
 	End    *TurnEnd
-	Now    Time
+	// Steer takes the text that waits for the turn into the history, behind
+	// Messages: see CommittedTurn.Steered. It is not for a commit with End.
+	Steer bool
+	Now   Time
+}
+
+// StartTurn asks for the start of the first queued turn of a session that has
+// no active one.
+type StartTurn struct {
+	Fence Fence // the caller's activation
+	Now   Time
+}
+
+// WithdrawTurn asks for the end of a turn that is queued, or of a request whose
+// text waits for a model call.
+type WithdrawTurn struct {
+	Fence     Fence
+	RequestID RequestID
+	// Failure, when not nil, is why the turn can never start: it ends as failed
+	// with it rather than as cancelled.
+	Failure    *ErrorInfo
+	ClaimTTLMs int64
+	Now        Time
+}
+
+// WithdrawnTurn is the answer to WithdrawTurn.
+type WithdrawnTurn struct {
+	Session Session
+	Turn    Turn    // the turn that ended; of a text that waited, a turn of its own
+	Frames  []Frame // those stored: the turn's terminal one
 }
 
 // TurnResume counts a try to take up a turn.
@@ -250,4 +307,11 @@ type CommittedTurn struct {
 	Frames  []Frame // as stored, in order, the terminal one last
 	Session Session
 	Turn    Turn
+	// Steered are the messages that Steer has taken in, in the order of their
+	// prompts, and SteeredBy the requests they came by.
+	Steered   []Message
+	SteeredBy []RequestID
+	// Queued are the turns that text which the turn has not read has become, in the
+	// order of their start.
+	Queued []Turn
 }

@@ -15,6 +15,7 @@ type Limits struct {
 	CallsPerStep      int   // callsPerStep: tool calls in one model answer
 	ContentParts      int   // contentParts: parts in one message
 	BusyTurns         int   // busyTurns: turns not terminal in the whole host
+	QueuedPrompts     int   // queuedPrompts: turns queued in one session
 	Subscriptions     int   // subscriptions: in the whole host
 	Labels            int   // labels: entries in one session's labels
 	LabelBytes        int   // labelBytes: a label's name or value
@@ -37,6 +38,7 @@ func DefaultLimits() Limits {
 		CallsPerStep:      128,
 		ContentParts:      64,
 		BusyTurns:         10_000,
+		QueuedPrompts:     16,
 		Subscriptions:     4_096,
 		Labels:            32,
 		LabelBytes:        256,
@@ -61,6 +63,7 @@ func (l Limits) OrDefaults() Limits {
 		CallsPerStep:      cmp.Or(l.CallsPerStep, d.CallsPerStep),
 		ContentParts:      cmp.Or(l.ContentParts, d.ContentParts),
 		BusyTurns:         cmp.Or(l.BusyTurns, d.BusyTurns),
+		QueuedPrompts:     cmp.Or(l.QueuedPrompts, d.QueuedPrompts),
 		Subscriptions:     cmp.Or(l.Subscriptions, d.Subscriptions),
 		Labels:            cmp.Or(l.Labels, d.Labels),
 		LabelBytes:        cmp.Or(l.LabelBytes, d.LabelBytes),

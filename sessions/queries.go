@@ -108,6 +108,9 @@ type Claim struct {
 type BusyTurn struct {
 	Turn    Turn
 	Session Session
+	// Interrupts says that the turn is queued to run instead of the session's
+	// active one, which is to be cancelled.
+	Interrupts bool
 }
 
 // RetireQuery asks for a page of the roots that a rule of retention names. A

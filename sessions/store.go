@@ -60,7 +60,8 @@ type SessionWriter interface {
 	SeedSession(ctx context.Context, c SeedSession) (SeededSession, error)
 
 	// CloseSession closes a session that has no active turn (AGENT_BUSY if it
-	// has), raises its epoch and stores the frame session_closed. A session that
+	// has), raises its epoch and stores the frame session_closed. Turns that are
+	// queued end as failed with SESSION_CLOSED, before that frame. A session that
 	// is closed already is returned unchanged, without frames. SESSION_NOT_FOUND
 	// when there is none.
 	CloseSession(ctx context.Context, c CloseSession) (ClosedSession, error)
@@ -112,6 +113,14 @@ type TurnWriter interface {
 	// SESSION_DAMAGED, AGENT_BUSY, OVERLOADED (not Admitted), ErrFenced (the
 	// command's Fence or Generation is over). None of them consumes the request id.
 	//
+	// A prompt to a busy session is stored as its Busy policy says: as a queued
+	// turn (AGENT_BUSY when QueueLimit turns are queued), or as text that waits for
+	// the active turn (AGENT_BUSY when as many texts do; it needs no room for a
+	// busy turn). Its user message is kept aside until it enters the history; its
+	// frames begin then. Queued turns start in the order of their accepts, but one
+	// that interrupts comes before all others. A new activation raises the epoch
+	// here too: it takes the active turn over.
+	//
 	// With Retry set, the turn takes up the session's last turn, which must have
 	// failed, been cancelled or been interrupted: CONFLICT otherwise. No user
 	// message is appended; User is nil.
@@ -121,7 +130,22 @@ type TurnWriter interface {
 	// set: messages, frames, state, usage, and the statuses of turn and session
 	// in one transaction. Message seqs must continue the session's exactly.
 	// ErrFenced and ErrTurnEnded refuse the whole of it.
+	//
+	// At the end of a turn, text that still waits for it becomes the next turns,
+	// in order and before those queued; if the turn was cancelled, the text ends
+	// with it, and its claims name the turn that ended.
 	CommitTurn(ctx context.Context, c CommitTurn) (CommittedTurn, error)
+
+	// StartTurn starts the first queued turn as AcceptTurn would have: user
+	// message and frames accepted, started and message in one transaction. found
+	// is false when none is queued or a turn is active. ErrFenced, and
+	// SESSION_DAMAGED when the session or the prompt is: its queued turns can only
+	// be withdrawn then.
+	StartTurn(ctx context.Context, c StartTurn) (started AcceptedTurn, found bool, err error)
+
+	// WithdrawTurn ends a queued turn, or text that waits; found is false when the
+	// request has neither any more. It works in a damaged session too. ErrFenced.
+	WithdrawTurn(ctx context.Context, c WithdrawTurn) (withdrawn WithdrawnTurn, found bool, err error)
 }
 
 // SessionReader answers questions about sessions. Reads see every write that
@@ -193,7 +217,9 @@ type TurnReader interface {
 	TurnByRequest(ctx context.Context, life Incarnation, id RequestID) (Turn, error)
 	// Claim returns the live claim or claim tombstone of a request id.
 	Claim(ctx context.Context, owner Owner, id RequestID, now Time) (Claim, bool, error)
-	// BusyTurns returns every turn of the store that is not terminal, by index.
+	// BusyTurns returns every turn of the store that is not terminal, by index: the
+	// active ones first, oldest first, then those queued, which are in the order of
+	// their start within a session.
 	BusyTurns(ctx context.Context) ([]BusyTurn, error)
 }
 

@@ -14,11 +14,14 @@ func (s *Store) AcceptTurn(ctx context.Context, c sessions.AcceptTurn) (sessions
 			return sessions.AcceptedTurn{}, err
 		}
 		if claimed != nil {
-			return s.duplicate(*claimed), nil
+			return s.duplicate(*claimed, c.Request.ID), nil
 		}
 		r := s.find(c.Owner, c.At)
 		if err := s.acceptable(c, r); err != nil {
 			return sessions.AcceptedTurn{}, err
+		}
+		if r != nil && r.busy() != nil {
+			return s.keepAside(c, r)
 		}
 		again, err := retried(c, r)
 		if err != nil {
@@ -32,10 +35,13 @@ func (s *Store) AcceptTurn(ctx context.Context, c sessions.AcceptTurn) (sessions
 }
 
 // duplicate answers a repeat with what is stored.
-func (s *Store) duplicate(c claim) sessions.AcceptedTurn {
+func (s *Store) duplicate(c claim, id sessions.RequestID) sessions.AcceptedTurn {
 	r := s.lives[c.life]
 	t := r.turn(c.turnID)
 	answer := sessions.AcceptedTurn{Session: copySession(r.session), Turn: copyTurn(t.Turn), Duplicate: true}
+	if p := r.findPending(id); p != nil {
+		answer.Steers = p.waitsFor != ""
+	}
 	if t.Status.Terminal() && t.FinalSeq > 0 {
 		final := copyMessage(r.messages[t.FinalSeq-1])
 		answer.Final = &final
@@ -60,7 +66,7 @@ func (s *Store) acceptable(c sessions.AcceptTurn, r *record) error {
 		return sessions.ErrSessionClosed
 	case stale, c.Fence.Incarnation != 0 && c.Fence.Incarnation != r.life():
 		return sessions.ErrFenced
-	case r.busy() != nil:
+	case r.busy() != nil && minds(c):
 		return r.busy()
 	case c.Fence != (sessions.Fence{}) && c.Fence != r.session.Fence:
 		return sessions.ErrFenced
@@ -76,11 +82,18 @@ func retried(c sessions.AcceptTurn, r *record) (*turn, error) {
 		return nil, nil
 	case r == nil:
 		return nil, sessions.ErrNoSession
-	case len(r.turns) == 0:
-		return nil, sessions.ErrNothingToRetry
 	}
-	last := r.turns[len(r.turns)-1]
+	// Queued turns may have started in another order than they were stored in, and
+	// those that never did have nothing to take up.
+	var last *turn
+	for _, t := range r.turns {
+		if t.UserSeq > 0 && (last == nil || t.FirstFrame > last.FirstFrame) {
+			last = t
+		}
+	}
 	switch {
+	case last == nil:
+		return nil, sessions.ErrNothingToRetry
 	case *c.Retry != "" && *c.Retry != last.TurnID:
 		return nil, sessions.ErrNotLastTurn
 	case last.Status == sessions.TurnIsCompleted:
@@ -103,9 +116,8 @@ func (s *Store) start(c sessions.AcceptTurn, r *record, again *turn) (sessions.A
 	if made {
 		r = s.born(sessions.Session{ID: c.NewID, Owner: c.Owner, TargetKey: c.At.Key.Target, ProfileKey: c.At.Key.Profile}, c.Now)
 	}
-	s.lastTurn++
-	t := &turn{num: s.lastTurn, Turn: sessions.Turn{TurnID: c.TurnID, RequestID: c.Request.ID, Status: sessions.TurnIsRunning,
-		CreatedAt: c.Now, StartedAt: c.Now, Limits: c.Limits, Inference: copyInference(c.Inference), FirstFrame: r.session.LastFrame + 1}}
+	t := s.addTurn(r, sessions.Turn{TurnID: c.TurnID, RequestID: c.Request.ID, Status: sessions.TurnIsRunning,
+		CreatedAt: c.Now, StartedAt: c.Now, Limits: c.Limits, Inference: c.Inference, FirstFrame: r.session.LastFrame + 1})
 	bodies := []sessions.FrameBody{sessions.Accepted{}, sessions.Started{}}
 	var user *sessions.Message
 	if again != nil {
@@ -116,7 +128,6 @@ func (s *Store) start(c sessions.AcceptTurn, r *record, again *turn) (sessions.A
 		user, t.UserSeq = &stored, stored.Seq
 		bodies = append(bodies, sessions.MessageAppended{Message: stored})
 	}
-	r.turns = append(r.turns, t)
 	r.session.Status, r.session.LastActiveAt = next, s.activeAt(c.Now)
 	r.session.ActiveTurn = &sessions.ActiveTurn{TurnID: c.TurnID, RequestID: c.Request.ID, Status: t.Status, StartedAt: c.Now}
 	if c.Fence == (sessions.Fence{}) {

@@ -14,6 +14,9 @@ func (s *Store) CommitTurn(ctx context.Context, c sessions.CommitTurn) (sessions
 	if err != nil {
 		return sessions.CommittedTurn{}, err
 	}
+	if c.Steer && c.End != nil {
+		return sessions.CommittedTurn{}, sessions.Errorf(sessions.CodeInternal, "The last step of a turn takes no more text in.")
+	}
 	return write(ctx, s, func() (sessions.CommittedTurn, error) {
 		r, t, err := s.committable(c)
 		if err != nil {
@@ -32,6 +35,10 @@ func (s *Store) CommitTurn(ctx context.Context, c sessions.CommitTurn) (sessions
 		for _, m := range c.Messages {
 			r.append(completed(m, c))
 		}
+		var answer sessions.CommittedTurn
+		if c.Steer {
+			answer.Steered, answer.SteeredBy = r.readSteering(t, c.Now)
+		}
 		for name, raw := range c.State {
 			r.set(name, stateOf(raw), c.Now)
 		}
@@ -39,12 +46,17 @@ func (s *Store) CommitTurn(ctx context.Context, c sessions.CommitTurn) (sessions
 		r.session.Usage = r.session.Usage.Plus(c.Usage)
 		s.addUsage(r, sessions.AddUsage{Model: c.Model, Usage: c.Usage, Now: c.Now})
 		t.Iterations = max(t.Iterations, c.Iterations)
-		frames := r.emit(t.Turn, c.Now, bodies...)
+		for _, m := range answer.Steered {
+			bodies = append(bodies, sessions.MessageAppended{Message: m})
+		}
+		answer.Frames = r.emit(t.Turn, c.Now, bodies...)
 		if c.End != nil {
 			s.end(c, r, t, next)
+			answer.Queued = s.queueUnread(r, t)
 		}
 		r.retain(s.keep, t)
-		return sessions.CommittedTurn{Frames: frames, Session: copySession(r.session), Turn: copyTurn(t.Turn)}, nil
+		answer.Session, answer.Turn = copySession(r.session), copyTurn(t.Turn)
+		return answer, nil
 	})
 }
 
@@ -86,6 +98,8 @@ func (s *Store) committable(c sessions.CommitTurn) (*record, *turn, error) {
 		return nil, nil, sessions.Errorf(sessions.CodeInternal, "The session has no turn %q.", c.TurnID)
 	case t.Status.Terminal():
 		return nil, nil, sessions.ErrTurnEnded
+	case t.Status == sessions.TurnIsQueued:
+		return nil, nil, sessions.Errorf(sessions.CodeInternal, "The turn %q is queued; it has to start before its first step.", t.TurnID)
 	}
 	for i, m := range c.Messages {
 		if want := r.session.MessageCount + 1 + int64(i); m.Seq != want {
@@ -110,10 +124,25 @@ func (s *Store) end(c sessions.CommitTurn, r *record, t *turn, next sessions.Sta
 	if c.End.Detached {
 		r.session.Fence.Epoch++
 	}
+	s.endClaims(r, t, c.Now+sessions.Time(c.End.ClaimTTLMs))
+}
+
+// endClaims starts the last period of life of the claims that name a turn: its
+// own, and those of the text it was sent.
+func (s *Store) endClaims(r *record, t *turn, expires sessions.Time) {
 	request := ownRequest{r.session.Owner, t.RequestID}
 	if held := s.claims[request]; held.turnID == t.TurnID {
-		held.expires = c.Now + sessions.Time(c.End.ClaimTTLMs)
+		held.expires = expires
 		s.claims[request] = held
+	}
+	if !t.steered {
+		return
+	}
+	for request, held := range s.claims {
+		if held.life == r.life() && held.turnID == t.TurnID {
+			held.expires = expires
+			s.claims[request] = held
+		}
 	}
 }
 

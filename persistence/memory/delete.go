@@ -66,6 +66,7 @@ func (s *Store) remove(r *record, now sessions.Time, tombstoneMs int64, receipt 
 		"activity_frames":  int64(len(r.frames)),
 		"session_state":    int64(len(r.state)),
 		"turns":            int64(len(r.turns)),
+		"pending_prompts":  int64(len(r.pending)),
 		"sub_session_refs": int64(len(r.refs)),
 		"usage":            int64(len(r.usage)),
 		"dedupe_claims":    s.bury(r, now, now+sessions.Time(tombstoneMs)),

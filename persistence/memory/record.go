@@ -14,7 +14,8 @@ type record struct {
 	frames     []sessions.Frame   // by seq, from firstFrame
 	firstFrame int64
 	state      map[string]value
-	turns      []*turn // oldest first
+	turns      []*turn   // oldest first
+	pending    []*prompt // in the order of their accepts
 	refs       []sessions.Ref
 	usage      map[usageKey]sessions.Usage
 }
@@ -29,7 +30,8 @@ type value struct {
 // turn is a turn with its place among all turns.
 type turn struct {
 	sessions.Turn
-	num int64
+	num     int64
+	steered bool // it was ever sent text
 }
 
 // usageKey is what usage is added up by: days since the Unix epoch, models, kinds.
@@ -44,10 +46,13 @@ func (r *record) life() sessions.Incarnation { return r.session.Fence.Incarnatio
 // busy returns AGENT_BUSY, with the turn that makes it so, when a turn of the
 // session has not ended.
 func (r *record) busy() error {
-	if r.session.ActiveTurn == nil {
-		return nil
+	switch {
+	case r.session.ActiveTurn != nil:
+		return sessions.ErrSessionBusy.With("turnId", r.session.ActiveTurn.TurnID)
+	case r.session.Queued > 0:
+		return sessions.ErrSessionBusy
 	}
-	return sessions.ErrSessionBusy.With("turnId", r.session.ActiveTurn.TurnID)
+	return nil
 }
 
 // quietSince is when the session was last active, as retention counts it.

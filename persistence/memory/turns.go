@@ -52,10 +52,10 @@ func (s *Store) latest(ctx context.Context, life sessions.Incarnation, is func(*
 	})
 }
 
-// BusyTurns returns all turns that are not terminal, oldest first; see the port.
+// BusyTurns returns all turns that are not terminal; see the port.
 func (s *Store) BusyTurns(ctx context.Context) ([]sessions.BusyTurn, error) {
 	return read(ctx, s, func() ([]sessions.BusyTurn, error) {
-		of := map[*turn]*record{}
+		of, places := map[*turn]*record{}, map[*turn]int{} // 0 for active ones
 		var busy []*turn
 		for _, r := range s.lives {
 			for _, t := range r.turns {
@@ -63,15 +63,28 @@ func (s *Store) BusyTurns(ctx context.Context) ([]sessions.BusyTurn, error) {
 					of[t], busy = r, append(busy, t)
 				}
 			}
+			for i, p := range r.pendingOf("") {
+				places[r.turn(p.turn.TurnID)] = i + 1
+			}
 		}
-		slices.SortFunc(busy, func(a, b *turn) int { return cmp.Compare(a.num, b.num) })
-		return copyTurns(busy, of), nil
+		slices.SortFunc(busy, func(a, b *turn) int { return cmp.Or(cmp.Compare(places[a], places[b]), cmp.Compare(a.num, b.num)) })
+		return busyTurns(busy, of), nil
 	})
 }
 
-func copyTurns(busy []*turn, of map[*turn]*record) (answer []sessions.BusyTurn) {
+func busyTurns(busy []*turn, of map[*turn]*record) (answer []sessions.BusyTurn) {
 	for _, t := range busy {
-		answer = append(answer, sessions.BusyTurn{Turn: copyTurn(t.Turn), Session: copySession(of[t].session)})
+		answer = append(answer, sessions.BusyTurn{Turn: copyTurn(t.Turn), Session: copySession(of[t].session), Interrupts: of[t].interrupts(t)})
 	}
 	return answer
+}
+
+// interrupts reports whether a queued turn was accepted to interrupt the turn
+// that is active still.
+func (r *record) interrupts(t *turn) bool {
+	if t.Status != sessions.TurnIsQueued || r.session.ActiveTurn == nil {
+		return false
+	}
+	p := r.findPending(t.RequestID)
+	return p.place < 0 && !p.steers && r.turn(r.session.ActiveTurn.TurnID).num < t.num
 }

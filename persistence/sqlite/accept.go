@@ -50,6 +50,15 @@ func (a *acceptance) run(t *tx) (sessions.AcceptedTurn, error) {
 	if err := a.check(t, session); err != nil {
 		return sessions.AcceptedTurn{}, err
 	}
+	if session != nil && session.busy() != nil {
+		return a.keepAside(t, session)
+	}
+	if err := a.findRetried(t, session); err != nil {
+		return sessions.AcceptedTurn{}, err
+	}
+	if !a.c.Admitted {
+		return sessions.AcceptedTurn{}, sessions.ErrNotAdmitted
+	}
 	return a.write(t, session)
 }
 
@@ -74,6 +83,13 @@ func (a *acceptance) duplicate(t *tx, claim *claimRow) (sessions.AcceptedTurn, e
 		return none, err
 	}
 	answer := sessions.AcceptedTurn{Session: session.Session, Turn: turn.Turn, Duplicate: true}
+	if turn.steered > 0 && turn.RequestID != a.c.Request.ID {
+		text, err := findPending(t, claim.Life, a.c.Request.ID)
+		if err != nil {
+			return none, err
+		}
+		answer.Steers = text != nil
+	}
 	if turn.Status.Terminal() && turn.FinalSeq > 0 {
 		final, err := messageAt(always, t, claim.Life, turn.FinalSeq)
 		if err != nil {
@@ -84,7 +100,7 @@ func (a *acceptance) duplicate(t *tx, claim *claimRow) (sessions.AcceptedTurn, e
 	return answer, nil
 }
 
-// check refuses what may not start; session is nil for a key without one.
+// check refuses what may neither start nor wait; session is nil for a key without one.
 func (a *acceptance) check(t *tx, session *sessionRow) error {
 	c := a.c
 	generation, err := a.generation(t, session)
@@ -107,18 +123,32 @@ func (a *acceptance) check(t *tx, session *sessionRow) error {
 		return errDamaged
 	case stale, c.Fence.Incarnation != 0 && c.Fence.Incarnation != session.Fence.Incarnation:
 		return sessions.ErrFenced
-	case session.busy() != nil:
-		return session.busy()
-	case c.Fence != (sessions.Fence{}) && c.Fence != session.Fence:
-		return sessions.ErrFenced
-	}
-	if err := a.findRetried(t, session); err != nil {
-		return err
-	}
-	if !c.Admitted {
-		return sessions.ErrNotAdmitted
+	default:
+		return a.checkActivation(session)
 	}
 	return nil
+}
+
+// checkActivation refuses a prompt that minds a busy session, and one of an old
+// activation.
+func (a *acceptance) checkActivation(session *sessionRow) error {
+	if busy := session.busy(); busy != nil && a.minds() {
+		return busy
+	}
+	if a.c.Fence != (sessions.Fence{}) && a.c.Fence != session.Fence {
+		return sessions.ErrFenced
+	}
+	return nil
+}
+
+// minds reports whether the prompt is refused by a busy session.
+func (a *acceptance) minds() bool {
+	switch a.c.Busy {
+	case sessions.BusyQueue, sessions.BusyInterrupt, sessions.BusySteer:
+		return a.c.Retry != nil
+	default:
+		return true
+	}
 }
 
 // generation returns the owner's generation. A session that can be found is of
@@ -219,8 +249,10 @@ func (a *acceptance) findRetried(t *tx, session *sessionRow) error {
 	if session == nil {
 		return sessions.ErrNoSession
 	}
-	last, err := scanTurn(t.row(always, "SELECT "+turnColumns+" FROM turns WHERE sid = ? ORDER BY num DESC LIMIT 1",
-		session.Fence.Incarnation))
+	// Queued turns may have started in another order than they were stored in, and
+	// those that never did have nothing to take up.
+	last, err := scanTurn(t.row(always, "SELECT "+turnColumns+` FROM turns WHERE num =
+        (SELECT num FROM turns WHERE sid = ? AND user_seq > 0 ORDER BY first_frame DESC LIMIT 1)`, session.Fence.Incarnation))
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return sessions.ErrNothingToRetry

@@ -35,7 +35,11 @@ func (s *Store) CommitTurn(ctx context.Context, c sessions.CommitTurn) (sessions
 		return sessions.CommittedTurn{}, err
 	}
 	p.keep = s.keep
-	return do(ctx, s.writer, p.run)
+	done, err := do(ctx, s.writer, p.run)
+	if sessions.CodeOf(err) == sessions.CodeSessionDamaged {
+		s.markDamaged(ctx, c.Fence.Incarnation)
+	}
+	return done, err
 }
 
 // prepareCommit does in the caller's goroutine what needs no look at the store.
@@ -54,6 +58,9 @@ func prepareCommit(c sessions.CommitTurn) (*commitment, error) {
 	}
 	bodies := slices.Clone(c.Frames)
 	if c.End != nil {
+		if c.Steer {
+			return nil, sessions.Errorf(sessions.CodeInternal, "The last step of a turn takes no more text in.")
+		}
 		end := *c.End
 		p.c.End = &end
 		bodies = append(bodies, end.Frame())
@@ -125,6 +132,14 @@ func (p *commitment) run(t *tx) (sessions.CommittedTurn, error) {
 	if err != nil {
 		return none, err
 	}
+	steered, err := p.readSteering(t, session, turn)
+	if err != nil {
+		return none, err
+	}
+	left, err := p.unread(t, turn)
+	if err != nil {
+		return none, err
+	}
 	if p.c.Resume != nil {
 		turn.Attempts = p.c.Resume.Attempts
 		if err := raiseEpoch(t, session); err != nil {
@@ -132,12 +147,15 @@ func (p *commitment) run(t *tx) (sessions.CommittedTurn, error) {
 		}
 	}
 	first := session.LastFrame + 1
-	session.MessageCount += int64(len(p.messages))
-	session.LastFrame += int64(len(p.frames))
+	session.MessageCount += int64(len(p.messages) + len(steered.messages))
+	session.LastFrame += int64(len(p.frames) + len(steered.rows))
 	session.Usage = session.Usage.Plus(p.c.Usage)
 	turn.Usage = turn.Usage.Plus(p.c.Usage)
 	turn.Iterations = max(turn.Iterations, p.c.Iterations)
 	if p.c.End != nil {
+		if p.c.End.Status != sessions.TurnIsCancelled {
+			session.Queued += int64(len(left))
+		}
 		if err := p.end(t, session, &turn); err != nil {
 			return none, err
 		}
@@ -147,7 +165,11 @@ func (p *commitment) run(t *tx) (sessions.CommittedTurn, error) {
 	if err := saveTurn(t, turn); err != nil {
 		return none, err
 	}
-	if err := p.append(t, session, turn.num, first); err != nil {
+	if err := p.append(t, session, turn.num, first, steered); err != nil {
+		return none, err
+	}
+	queued, err := p.queueUnread(t, session.Owner, left)
+	if err != nil {
 		return none, err
 	}
 	if err := p.retain(t, session, turn); err != nil {
@@ -155,7 +177,8 @@ func (p *commitment) run(t *tx) (sessions.CommittedTurn, error) {
 	}
 	t.keep(session, turn)
 	return sessions.CommittedTurn{Session: session.Session, Turn: turn.Turn,
-		Frames: numbered(p.c.Fence.Incarnation, turn.Turn, first, p.c.Now, p.bodies)}, nil
+		Steered: steered.messages, SteeredBy: steered.by, Queued: queued,
+		Frames: numbered(p.c.Fence.Incarnation, turn.Turn, first, p.c.Now, slices.Concat(p.bodies, steered.bodies))}, nil
 }
 
 // load returns the session and the turn if the commit may be written to them.
@@ -166,6 +189,9 @@ func (p *commitment) load(t *tx) (*sessionRow, turnRow, error) {
 	}
 	if turn.Status.Terminal() {
 		return nil, turnRow{}, sessions.ErrTurnEnded
+	}
+	if turn.Status == sessions.TurnIsQueued {
+		return nil, turnRow{}, sessions.Errorf(sessions.CodeInternal, "The turn %q is queued; it has to start before its first step.", turn.TurnID)
 	}
 	for i, m := range p.c.Messages {
 		if want := session.MessageCount + 1 + int64(i); m.Seq != want {
@@ -224,20 +250,35 @@ func (p *commitment) end(t *tx, session *sessionRow, turn *turnRow) error {
 	if err := saveSession(t, from, session.Session); err != nil {
 		return err
 	}
-	_, err = t.exec("UPDATE dedupe_claims SET expires_ms = ? WHERE owner = ? AND request_id = ? AND turn_id = ?",
-		p.c.Now+sessions.Time(end.ClaimTTLMs), session.Owner, turn.RequestID, turn.TurnID)
+	return p.endClaims(t, session.Owner, *turn)
+}
+
+// endClaims starts the last period of life of the claims that name the turn: its
+// own, and those of the text it was sent.
+func (p *commitment) endClaims(t *tx, owner sessions.Owner, turn turnRow) error {
+	expires := p.c.Now + sessions.Time(p.c.End.ClaimTTLMs)
+	_, err := t.exec("UPDATE dedupe_claims SET expires_ms = ? WHERE owner = ? AND request_id = ? AND turn_id = ?",
+		expires, owner, turn.RequestID, turn.TurnID)
+	if err != nil || turn.steered == 0 {
+		return err
+	}
+	_, err = t.exec("UPDATE dedupe_claims SET expires_ms = ? WHERE sid = ? AND turn_id = ?", expires, turn.life, turn.TurnID)
 	return err
 }
 
 // append stores the rows that a step adds.
-func (p *commitment) append(t *tx, session *sessionRow, turn, firstFrame int64) error {
+func (p *commitment) append(t *tx, session *sessionRow, turn, firstFrame int64, steered steering) error {
 	life := p.c.Fence.Incarnation
 	for i, m := range p.c.Messages {
 		if err := insertMessage(t, life, m.Seq, m.CreatedAt, p.messages[i]); err != nil {
 			return err
 		}
 	}
-	frames := frameBatch{life: life, turn: turn, first: firstFrame, at: p.c.Now, rows: p.frames, last: p.c.End != nil}
+	if err := steered.store(t, life); err != nil {
+		return err
+	}
+	frames := frameBatch{life: life, turn: turn, first: firstFrame, at: p.c.Now, rows: slices.Concat(p.frames, steered.rows),
+		last: p.c.End != nil}
 	if err := t.frames(session).append(t, frames); err != nil {
 		return err
 	}

@@ -42,6 +42,15 @@ func (r recentRows) at(life sessions.Incarnation, owner sessions.Owner, at sessi
 	return row.session.clone(), true
 }
 
+// of returns a copy of a life's session.
+func (r recentRows) of(life sessions.Incarnation) (*sessionRow, bool) {
+	row, ok := r[life]
+	if !ok {
+		return nil, false
+	}
+	return row.session.clone(), true
+}
+
 // clone copies what a caller that gets the session could change in place.
 func (r sessionRow) clone() *sessionRow {
 	r.Labels, r.Pending = maps.Clone(r.Labels), slices.Clone(r.Pending)
@@ -67,6 +76,17 @@ func (t *tx) keep(session *sessionRow, turn turnRow) {
 		clear(t.recent)
 	}
 	t.recent[life] = recentRow{*session.clone(), turn}
+}
+
+// keepBeside records what a job has stored of a session whose active turn it has
+// left as it was.
+func (t *tx) keepBeside(session *sessionRow) {
+	row, known := t.recent[session.Fence.Incarnation]
+	if !known {
+		t.kept = true
+		return
+	}
+	t.keep(session, row.turn)
 }
 
 // beginJob prepares for the next job of a batch.

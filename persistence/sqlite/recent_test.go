@@ -138,3 +138,36 @@ func TestMoreSessionsThanAreRememberedGoOn(t *testing.T) {
 		require.EqualValues(t, 3, next.User.Seq)
 	}
 }
+
+func TestAQueuedPromptSeesWhatOthersWroteSinceTheTurnBegan(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "a.db"), sqlite.Config{})
+	accepted, err := s.AcceptTurn(t.Context(), prompt("k", "r1"))
+	require.NoError(t, err)
+	title := "renamed in mid turn"
+	_, err = s.UpdateSession(t.Context(), sessions.UpdateSession{Owner: sessions.LocalOwner, At: prompt("k", "").At, Title: &title, Now: 1})
+	require.NoError(t, err)
+	queued, err := s.AcceptTurn(t.Context(), aside(accepted, "r2", sessions.BusyQueue))
+	require.NoError(t, err)
+	require.Equal(t, title, queued.Session.Title)
+	ended, err := s.CommitTurn(t.Context(), answer(accepted, "one"))
+	require.NoError(t, err)
+	require.EqualValues(t, 1, ended.Session.Queued)
+
+	seeded := sessions.SeedSession{Owner: sessions.LocalOwner, At: prompt("k", "").At, Now: 1,
+		Messages: []sessions.Message{{Role: sessions.RoleUser, Content: sessions.Text("seeded")}}}
+	_, err = s.SeedSession(t.Context(), seeded)
+	require.Equal(t, sessions.CodeAgentBusy, sessions.CodeOf(err))
+	title = "renamed while a turn is queued"
+	_, err = s.UpdateSession(t.Context(), sessions.UpdateSession{Owner: sessions.LocalOwner, At: prompt("k", "").At, Title: &title, Now: 2})
+	require.NoError(t, err)
+	started, found, err := s.StartTurn(t.Context(), sessions.StartTurn{Fence: ended.Session.Fence, Now: 3})
+	require.NoError(t, err)
+	require.True(t, found)
+	require.Equal(t, title, started.Session.Title)
+	require.EqualValues(t, 3, started.User.Seq)
+
+	_, err = s.DeleteSession(t.Context(), sessions.DeleteSession{Owner: sessions.LocalOwner, At: prompt("k", "").At, Now: 4}, nil)
+	require.NoError(t, err)
+	_, err = s.AcceptTurn(t.Context(), aside(accepted, "r3", sessions.BusyQueue))
+	require.Equal(t, sessions.ErrFenced, err)
+}

@@ -4,8 +4,8 @@ package sqlite
 const cutAtOnce = 500
 
 // retain cuts the session's oldest frames when there are more than it keeps. A
-// turn that goes on keeps all of its own. It is the last that has any: the
-// session's other turns have ended.
+// turn that goes on keeps all of its own. It is the last that has any: of the
+// session's other turns, those that have not ended are queued, without a frame.
 func (p *commitment) retain(t *tx, session *sessionRow, turn turnRow) error {
 	excess := session.LastFrame - session.firstFrame + 1 - p.keep
 	if p.keep < 0 || excess <= 0 {

@@ -131,7 +131,7 @@ func (s *Store) createSession(t *tx, n newSession) (*sessionRow, error) {
 	return liveSession(always, t, sessions.Incarnation(life))
 }
 
-// saveSession stores all that a turn's accept or end changes, if the row is
+// saveSession stores all that a turn's accept, start or end changes, if the row is
 // still of the life and epoch from. It answers ErrFenced otherwise.
 func saveSession(t *tx, from sessions.Fence, s sessions.Session) error {
 	lastError, err := encodeError(s.LastError)
@@ -144,10 +144,10 @@ func saveSession(t *tx, from sessions.Fence, s sessions.Session) error {
 	}
 	n, err := t.exec(`UPDATE sessions SET epoch = ?, status = ?, preview = ?, turn_count = ?, message_count = ?,
             frame_count = ?, last_active_ms = ?, active_turn = ?, active_request = ?, active_started_ms = ?,
-            input_tokens = ?, output_tokens = ?, cached_tokens = ?, calls = ?, last_error = ?
+            queued = ?, input_tokens = ?, output_tokens = ?, cached_tokens = ?, calls = ?, last_error = ?
         WHERE sid = ? AND epoch = ? AND deleted_ms IS NULL`,
 		s.Fence.Epoch, s.Status, s.Preview, s.TurnCount, s.MessageCount, s.LastFrame, s.LastActiveAt,
-		active.TurnID, active.RequestID, active.StartedAt,
+		active.TurnID, active.RequestID, active.StartedAt, s.Queued,
 		s.Usage.InputTokens, s.Usage.OutputTokens, s.Usage.CachedTokens, s.Usage.Calls, lastError,
 		from.Incarnation, from.Epoch)
 	return fencedUnlessOne(n, err)

@@ -11,11 +11,14 @@ type turnRow struct {
 	sessions.Turn
 	num  int64
 	life sessions.Incarnation
+	// steered is how many texts it was ever sent, so that a turn without any need
+	// not look for them.
+	steered int64
 }
 
 const turnColumns = `num, sid, turn_id, request_id, status, created_ms, started_ms, ended_ms, iterations, attempts,
     input_tokens, output_tokens, cached_tokens, calls, error, max_iterations, prompt_timeout_ms,
-    first_frame, last_frame, user_seq, final_seq, inference`
+    first_frame, last_frame, user_seq, final_seq, inference, steered`
 
 const turnByID = `SELECT ` + turnColumns + ` FROM turns WHERE turn_id = ?`
 
@@ -25,7 +28,7 @@ func scanTurn(row scanner) (turnRow, error) {
 	err := row.Scan(&t.num, &t.life, &t.TurnID, &t.RequestID, &t.Status, &t.CreatedAt, &t.StartedAt, &t.EndedAt,
 		&t.Iterations, &t.Attempts, &t.Usage.InputTokens, &t.Usage.OutputTokens, &t.Usage.CachedTokens, &t.Usage.Calls,
 		&failure, &t.Limits.MaxIterations, &t.Limits.PromptTimeoutMs, &t.FirstFrame, &t.LastFrame, &t.UserSeq, &t.FinalSeq,
-		&inference)
+		&inference, &t.steered)
 	if err != nil {
 		return t, err
 	}
@@ -39,7 +42,7 @@ func findTurn(ctx context.Context, q querier, id sessions.TurnID) (turnRow, erro
 	return scanTurn(q.row(ctx, turnByID, id))
 }
 
-// insertTurn stores a turn that has just started and returns its num.
+// insertTurn stores a turn that has just started, or is queued, and returns its num.
 func insertTurn(t *tx, life sessions.Incarnation, turn sessions.Turn) (int64, error) {
 	inference, err := encodeInference(turn.Inference)
 	if err != nil {

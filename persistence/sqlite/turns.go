@@ -71,25 +71,48 @@ func (s *Store) TurnByRequest(ctx context.Context, life sessions.Incarnation, id
 	return turn.Turn, err
 }
 
-// BusyTurns returns all turns that are not terminal, oldest first.
+// BusyTurns returns all turns that are not terminal; see the port.
 func (s *Store) BusyTurns(ctx context.Context) ([]sessions.BusyTurn, error) {
 	var busy []sessions.BusyTurn
 	err := s.readers.read(ctx, func(q querier) error {
 		var turns []turnRow
 		err := q.each(ctx, "SELECT "+turnColumns+` FROM turns INDEXED BY turns_busy
-            WHERE status IN ('queued', 'running', 'waiting') ORDER BY num`, func(row scanner) error {
+            WHERE status IN ('queued', 'running', 'waiting')
+            ORDER BY (SELECT p.place FROM pending_prompts p WHERE p.turn_id = turns.turn_id),
+                (SELECT p.num FROM pending_prompts p WHERE p.turn_id = turns.turn_id), num`, func(row scanner) error {
 			t, err := scanTurn(row)
 			turns = append(turns, t)
 			return err
 		})
+		if err != nil || len(turns) == 0 {
+			return err
+		}
+		interrupting, err := interruptingTurns(ctx, q)
 		for i := 0; err == nil && i < len(turns); i++ {
 			var session *sessionRow
 			session, err = liveSession(ctx, q, turns[i].life)
 			if err == nil && session != nil {
-				busy = append(busy, sessions.BusyTurn{Turn: turns[i].Turn, Session: session.Session})
+				busy = append(busy, sessions.BusyTurn{Turn: turns[i].Turn, Session: session.Session,
+					Interrupts: interrupting[turns[i].TurnID]})
 			}
 		}
 		return err
 	})
 	return busy, err
+}
+
+// interruptingTurns returns the queued turns that were accepted to interrupt the
+// turn which is active still. One that was active later is not meant by them.
+func interruptingTurns(ctx context.Context, q querier) (map[sessions.TurnID]bool, error) {
+	found := map[sessions.TurnID]bool{}
+	err := q.each(ctx, `SELECT queued.turn_id FROM pending_prompts p
+            JOIN turns queued ON queued.turn_id = p.turn_id
+            JOIN turns active ON active.sid = p.sid AND active.status IN ('running', 'waiting')
+        WHERE p.waits_for = 0 AND p.place < 0 AND p.steers = 0 AND active.num < queued.num`, func(row scanner) error {
+		var id sessions.TurnID
+		err := row.Scan(&id)
+		found[id] = true
+		return err
+	})
+	return found, err
 }

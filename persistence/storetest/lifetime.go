@@ -82,10 +82,18 @@ func testClose(t *testing.T, f Factory) {
 			_, err := s.DeleteSession(ctx, sessions.DeleteSession{Owner: owner, At: byID("n")}, nil)
 			return err
 		},
-		"CloseSession":  func() error { _, err := w.close(byID("n"), ""); return err },
-		"ClearOwner":    func() error { _, err := s.ClearOwner(ctx, sessions.ClearOwner{Owner: owner}, nil); return err },
-		"AcceptTurn":    func() error { _, err := s.AcceptTurn(ctx, w.prompt(byID("n"), "x")); return err },
-		"CommitTurn":    func() error { _, err := s.CommitTurn(ctx, w.answer(a, "reply")); return err },
+		"CloseSession": func() error { _, err := w.close(byID("n"), ""); return err },
+		"ClearOwner":   func() error { _, err := s.ClearOwner(ctx, sessions.ClearOwner{Owner: owner}, nil); return err },
+		"AcceptTurn":   func() error { _, err := s.AcceptTurn(ctx, w.prompt(byID("n"), "x")); return err },
+		"CommitTurn":   func() error { _, err := s.CommitTurn(ctx, w.answer(a, "reply")); return err },
+		"StartTurn": func() error {
+			_, _, err := s.StartTurn(ctx, sessions.StartTurn{Fence: a.Session.Fence, Now: w.now})
+			return err
+		},
+		"WithdrawTurn": func() error {
+			_, _, err := s.WithdrawTurn(ctx, sessions.WithdrawTurn{Fence: a.Session.Fence, RequestID: "r", Now: w.now})
+			return err
+		},
 		"Resolve":       func() error { _, err := s.Resolve(ctx, owner, byID("n")); return err },
 		"Over":          func() error { _, err := s.Over(ctx, life); return err },
 		"Session":       func() error { _, err := s.Session(ctx, owner, byID("n")); return err },

@@ -66,7 +66,7 @@ func testResidue(t *testing.T, f Factory) {
 }
 
 // busyLife makes a session that has rows of every kind, all marked, and is in
-// the middle of a turn.
+// the middle of a turn, with another one queued and text that waits.
 func (w *world) busyLife(mark string) sessions.Session {
 	parent := w.get(byKey("first", "writer"))
 	s := w.create(sessions.CreateSession{At: sessions.Address{ID: sessions.SessionID(mark), Key: sessions.Key{Target: mark, Profile: mark}},
@@ -84,6 +84,12 @@ func (w *world) busyLife(mark string) sessions.Session {
 			step.End = nil
 		}
 		w.commit(step)
+	}
+	for _, policy := range []sessions.BusyPolicy{sessions.BusyQueue, sessions.BusySteer} {
+		c := w.aside(w.get(addressOf(s)), policy, mark)
+		c.Request.ID = sessions.RequestID(mark + string(policy))
+		c.TurnID = sessions.TurnID(mark + "-turn-" + string(policy))
+		w.accept(c)
 	}
 	return s
 }
