@@ -12,12 +12,13 @@ import (
 
 // agent is the AgentActor of one session.
 //
-// Owns: the session's turn and everyone who waits for its end. Parent: the
-// root. Children: none; a turn runs in the goroutine of its run. It takes its
-// messages strictly in order: while an accept, a close or a detach is at the
-// store, later ones wait, so that a cancel or a delete behind a prompt finds the
-// prompt's turn. On a panic it answers its callers, ends its turn, and leaves; the root mounts
-// another agent for the next message.
+// Owns: the session's turn, the prompts that wait for its end or to be read by
+// it, and everyone who waits for theirs. Parent: the root. Children: none; a turn
+// runs in the goroutine of its run. It takes its messages strictly in order: while
+// an accept, a start, a withdrawal, a close or a detach is at the store, later
+// ones wait, so that a cancel or a delete behind a prompt finds the prompt's turn.
+// On a panic it answers its callers, ends its turn, and leaves; the root mounts
+// another agent for the next message, or for the turns that are queued.
 type agent struct {
 	deps    *deps
 	ident   identity
@@ -28,9 +29,14 @@ type agent struct {
 
 	fence   sessions.Fence // zero until the first accept
 	handled uint64         // requests taken from the root
-	busy    bool           // an accept, a close or a detach is at the store
+	busy    bool           // a question is at the store whose answer later messages wait for
 	next    *accepted      // an accept's answer, while the end of the turn before is still on its way
 	held    []any          // messages behind what is at the store, in order
+
+	waiting    []*waitingPrompt // prompts that the store has kept aside, and who waits for them
+	recovering bool             // the first of them is one of many that the last host left
+	pausing    bool             // the store could not start one, and has a pause
+	pause      time.Duration    // the last one's length
 
 	run     *run               // the active turn's, nil when there is none
 	callers []caller           // who waits for its end
@@ -38,7 +44,7 @@ type agent struct {
 	parting request            // the Close or Detach under way, nil when there is none
 	going   int                // runs whose goroutines are not gone yet
 	history []sessions.Message // as of the last turn; shared, never changed
-	last    sessions.TurnID    // the last turn that ended here
+	last    *turnEnded         // of the last turn, if it ended while the store was asked
 	beside  beside             // work of tools that may outlive their turns
 
 	ending   *sessions.Error // set once the agent closes or leaves: what callers are told
@@ -113,6 +119,8 @@ func (a *agent) Receive(ctx actor.Context) {
 	case *actor.Stopped:
 		a.deps.residents.unmounted(a.life())
 		return
+	default:
+		a.receiveOfWaiting(msg)
 	}
 	a.proceed(ctx)
 }
@@ -123,6 +131,7 @@ func (a *agent) proceed(ctx actor.Context) {
 		a.next = nil
 		a.handleAccepted(ctx, next)
 	}
+	a.startNext()
 	a.takeHeld(ctx)
 	a.settle(ctx)
 }
@@ -157,6 +166,8 @@ func (a *agent) take(ctx actor.Context, msg any) {
 		a.handleCloseSession(msg)
 	case *Detach:
 		a.handleDetach(msg)
+	case *takeUp:
+		a.handleTakeUp()
 	case *attend:
 		a.handleAttend(msg)
 	case *closeAgent:
@@ -190,7 +201,7 @@ func (a *agent) takeHeld(ctx actor.Context) {
 
 // working reports whether something under way needs the agent.
 func (a *agent) working() bool {
-	return a.busy || a.run != nil || a.going > 0 || len(a.held) > 0
+	return a.busy || a.run != nil || a.going > 0 || len(a.held) > 0 || len(a.waiting) > 0
 }
 
 // settle looks, after every message, at whether the agent has work left.
@@ -267,6 +278,7 @@ func (a *agent) handleClose(ctx actor.Context, msg *closeAgent) {
 	switch {
 	case mine && a.run != nil && a.run.isEnded() && !a.run.stalled:
 		a.ending = msg.err // the turn was over before; its callers hear of its end
+		a.dropWaiting(msg.err)
 		a.beside.stop(msg.err)
 	case mine:
 		a.abandonRun(msg.err)
@@ -286,11 +298,12 @@ func (a *agent) life() sessions.Incarnation {
 func (a *agent) finishAll(err *sessions.Error) {
 	a.ending = err
 	a.beside.stop(err)
-	a.refuseWaiting(err)
+	a.refuseCallers(err)
+	a.dropWaiting(err)
 }
 
-// refuseWaiting answers everyone who waits for the turn with err.
-func (a *agent) refuseWaiting(err *sessions.Error) {
+// refuseCallers answers everyone who waits for the turn with err.
+func (a *agent) refuseCallers(err *sessions.Error) {
 	err = withTurn(err, a.run)
 	for _, c := range a.callers {
 		c.prompt.refuse(err)
@@ -318,6 +331,7 @@ func (a *agent) handleLeave(msg *leave) {
 		a.finishAll(errStopping())
 		return
 	}
+	a.refuseQueued(errStopping())
 	a.startTimer(graceTimer, msg.grace)
 	a.draining = true
 }
@@ -356,9 +370,14 @@ func (a *agent) breakDown(during any) {
 	case *detachedSession:
 		msg.request.refuse(errFault())
 	case *accepted:
-		msg.prompt.refuse(errFault())
-		if msg.err == nil && !msg.turn.Duplicate && a.run == nil {
-			a.adopt(msg)
+		a.breakAccept(msg)
+	case *startedNext:
+		if msg.found {
+			a.breakStart(msg.turn)
+		}
+	case *withdrawn:
+		if msg.cancel != nil {
+			msg.cancel.refuse(errFault())
 		}
 	case *turnEnded:
 		if a.run != nil && a.run == msg.run {
@@ -366,10 +385,15 @@ func (a *agent) breakDown(during any) {
 			a.deps.admission.free()
 		}
 	}
-	a.refuseWaiting(errFault())
+	leaves := len(a.waiting) > 0
+	a.refuseCallers(errFault())
+	a.dropWaiting(errFault())
 	if r := a.run; r != nil {
 		a.deps.background(func(ctx context.Context) { r.cut(ctx, cutFailed(errFault())) })
 	}
 	a.proposeIdle()
+	if leaves {
+		a.leaveBehind()
+	}
 	a.deps.send(a.self, &brokeDown{})
 }

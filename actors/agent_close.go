@@ -34,7 +34,7 @@ func (a *agent) handleClosed(msg *closedSession) {
 	a.fence = s.Fence
 	a.beside.stop(errClosed())
 	if len(msg.done.Frames) > 0 { // it was not closed before
-		a.deps.feed.Publish(s.Fence.Incarnation, msg.done.Frames...)
+		a.closeWaiting(msg.done)
 		a.deps.feed.End(s.Fence.Incarnation, feed.Closed)
 		a.deps.feed.Tell(s.Owner, s.ClosedAt, sessions.SessionChanged{
 			Change: sessions.SessionUpdated, SessionID: s.ID, Status: s.Status,

@@ -27,11 +27,19 @@ func (a *agent) handlePrompt(ctx actor.Context, p *Prompt) {
 		a.join(p)
 		return
 	}
+	if w := a.findWaiting(p.Request.ID); w != nil && w.fingerprint != nil {
+		if *w.fingerprint != p.Request.Fingerprint {
+			p.refuse(errRequestConflict(p.Request.ID))
+			return
+		}
+		a.joinWaiting(w, p, w.lastFrame)
+		return
+	}
 	cmd := sessions.AcceptTurn{
 		Owner: a.ident.owner, At: a.address(), Request: p.Request,
 		TurnID: sessions.TurnID(newID()), NewID: sessions.SessionID(newID()),
 		Content: p.Content, Retry: p.Retry, Limits: limits, Inference: a.profile.inference(p.Inference), Fence: a.activation(), Refusal: refusal,
-		Generation: a.ident.gen, Now: a.deps.nowMs(),
+		Generation: a.ident.gen, Busy: p.Busy, QueueLimit: a.deps.limits.QueuedPrompts, Now: a.deps.nowMs(),
 	}
 	cmd.Request.TTLMs = a.deps.dedupTTL.Milliseconds()
 	admitted := a.deps.admission.take()
@@ -40,7 +48,7 @@ func (a *agent) handlePrompt(ctx actor.Context, p *Prompt) {
 	d, self := a.deps, a.self
 	d.background(func(c context.Context) {
 		result, err := d.store.AcceptTurn(c, cmd)
-		if admitted && (err != nil || result.Duplicate) {
+		if admitted && (err != nil || result.Duplicate || result.Steers) {
 			d.admission.free()
 		}
 		d.send(self, &accepted{p, cmd.Fence, result, err})
@@ -69,29 +77,29 @@ func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // join lets a repeated prompt wait for the end of the turn it repeats.
 func (a *agent) join(p *Prompt) {
-	a.attach(p, a.run.turn, true)
-	a.tellAccepted(p, a.run.turn, true, a.run.turn.FirstFrame)
-	a.callers = append(a.callers, caller{p, true})
-}
-
-// attach lets a prompt's stream begin at the first frame of its turn.
-func (a *agent) attach(p *Prompt, turn sessions.Turn, catchUp bool) {
-	if p.Stream != nil {
-		a.deps.feed.Attach(p.Stream, a.ident.owner, a.life(), turn.FirstFrame-1, catchUp)
-	}
+	turn := a.run.turn
+	c := a.follow(caller{p, true}, turn.TurnID, turn.FirstFrame, true)
+	a.tellAccepted(p, turn, true, turn.FirstFrame)
+	a.callers = append(a.callers, c)
 }
 
 func (a *agent) tellAccepted(p *Prompt, turn sessions.Turn, duplicate bool, lastFrame int64) {
-	if duplicate {
+	a.tell(p, PromptAccepted{Turn: turn, Duplicate: duplicate}, lastFrame)
+}
+
+func (a *agent) tellWaiting(p *Prompt, turn sessions.Turn, duplicate bool, lastFrame int64) {
+	a.tell(p, PromptAccepted{Turn: turn, Duplicate: duplicate, Waits: true}, lastFrame)
+}
+
+func (a *agent) tell(p *Prompt, took PromptAccepted, lastFrame int64) {
+	if took.Duplicate {
 		p.tell(PromptIsDuplicate)
 	} else {
 		p.tell(PromptIsAccepted)
 	}
 	if p.Accepted != nil {
-		answer(p.Accepted, PromptAccepted{
-			SessionID: a.ident.id, Turn: turn, Duplicate: duplicate,
-			Cursor: sessions.CursorAt(a.life(), lastFrame),
-		})
+		took.SessionID, took.Cursor = a.ident.id, sessions.CursorAt(a.life(), lastFrame)
+		answer(p.Accepted, took)
 	}
 }
 
@@ -99,7 +107,7 @@ func (a *agent) tellAccepted(p *Prompt, turn sessions.Turn, duplicate bool, last
 // it said instead. A new turn means that the end of the one before is stored;
 // the message that says so may still be on its way and comes first.
 func (a *agent) handleAccepted(ctx actor.Context, msg *accepted) {
-	if a.run != nil && msg.err == nil && !msg.turn.Duplicate {
+	if a.run != nil && msg.err == nil && msg.starts() {
 		a.next = msg
 		return
 	}
@@ -109,12 +117,19 @@ func (a *agent) handleAccepted(ctx actor.Context, msg *accepted) {
 		a.handleNotAccepted(ctx, msg)
 	case msg.turn.Duplicate:
 		a.handleDuplicate(ctx, msg)
+	case !msg.starts():
+		a.enqueue(msg)
 	default:
-		a.adopt(msg)
+		a.adopt(msg.turn, &msg.prompt.Request.Fingerprint, []caller{{msg.prompt, false}})
 		a.tellAccepted(msg.prompt, a.run.turn, false, msg.turn.Session.LastFrame)
 		a.going++
 		a.run.start()
 	}
+}
+
+// starts reports whether the store has started a turn for the prompt.
+func (m *accepted) starts() bool {
+	return !m.turn.Duplicate && !m.turn.Steers && m.turn.Turn.Status != sessions.TurnIsQueued
 }
 
 // activation is the fence of what the agent does now: that of its run, which
@@ -136,6 +151,7 @@ func (a *agent) handleNotAccepted(ctx actor.Context, msg *accepted) {
 	if isGone || errors.Is(msg.err, sessions.ErrFenced) {
 		// What this agent was mounted for is over.
 		a.defunct = true
+		a.dropWaiting(errDeleted())
 		a.proposeIdle()
 		msg.prompt.refuse(errDeleted())
 		return
@@ -147,22 +163,25 @@ func (a *agent) handleNotAccepted(ctx actor.Context, msg *accepted) {
 // stored end of its turn, or by waiting for it.
 func (a *agent) handleDuplicate(ctx actor.Context, msg *accepted) {
 	p, turn := msg.prompt, msg.turn.Turn
-	if a.run != nil && a.run.turn.TurnID == turn.TurnID {
-		a.join(p)
-		return
-	}
-	if a.last == turn.TurnID && !turn.Status.Terminal() {
+	switch {
+	case turn.Status.Terminal():
+		a.bind(msg.turn.Session)
+		a.follow(caller{p, true}, turn.TurnID, turn.FirstFrame, true)
+		a.tellAccepted(p, turn, true, turn.LastFrame)
+		p.reply(storedReply(msg.turn))
+	case turn.Status == sessions.TurnIsQueued:
+		a.learn(msg.turn.Session)
+		a.joinWaiting(a.addQueued(turn), p, msg.turn.Session.LastFrame)
+	case a.last != nil && a.last.run.turn.TurnID == turn.TurnID:
 		a.handlePrompt(ctx, p) // it has ended since the store was asked
-		return
-	}
-	if !turn.Status.Terminal() { // it belongs to nobody: a fault, as recovery ends such turns
+	case a.run == nil || a.run.turn.TurnID != turn.TurnID:
+		// It belongs to nobody: a fault, as recovery ends such turns.
 		p.refuse(errFault().With("turnId", turn.TurnID))
-		return
+	case msg.turn.Steers:
+		a.joinText(p, turn, msg.turn.Session.LastFrame)
+	default:
+		a.join(p)
 	}
-	a.bind(msg.turn.Session)
-	a.attach(p, turn, true)
-	a.tellAccepted(p, turn, true, turn.LastFrame)
-	p.reply(storedReply(msg.turn))
 }
 
 // storedReply is the end of a turn as the store has it, for a duplicate.
@@ -177,37 +196,70 @@ func storedReply(t sessions.AcceptedTurn) PromptReply {
 	return r
 }
 
-// adopt makes an accepted turn the agent's own.
-func (a *agent) adopt(msg *accepted) {
-	isNew := a.fence.Epoch == 0
-	a.bind(msg.turn.Session)
-	a.fence = msg.turn.Session.Fence
-	if isNew {
-		a.deps.send(a.deps.root, &bound{a.self, a.fence.Incarnation, a.ident.id})
+// adopt makes a turn that the store has started the agent's own.
+func (a *agent) adopt(started sessions.AcceptedTurn, fingerprint *[32]byte, callers []caller) {
+	a.learn(started.Session)
+	a.run = newRun(a, started.Turn, a.fence)
+	a.run.begin(traceOf(callers), false)
+	a.run.fingerprint = fingerprint
+	a.run.remember(a.history, started)
+	for _, c := range callers {
+		a.callers = append(a.callers, a.follow(c, started.Turn.TurnID, started.Turn.FirstFrame, false))
 	}
-	a.run = newRun(a, msg.turn.Turn, a.fence)
-	a.run.begin(msg.prompt.Trace, false)
-	a.run.fingerprint = &msg.prompt.Request.Fingerprint
-	a.run.remember(a.history, msg.turn)
-	a.callers = append(a.callers, caller{msg.prompt, false})
-	a.attach(msg.prompt, msg.turn.Turn, false)
-	a.deps.feed.Publish(a.fence.Incarnation, msg.turn.Frames...)
+	a.deps.feed.Publish(a.fence.Incarnation, started.Frames...)
 	change := sessions.SessionUpdated
-	if msg.turn.Created {
+	if started.Created {
 		change = sessions.SessionCreated
 	}
-	s := msg.turn.Session
+	a.tellChanged(change, started.Session)
+}
+
+// traceOf returns the span that has asked for a turn; none when its callers are
+// gone.
+func traceOf(callers []caller) trace.SpanContext {
+	if len(callers) == 0 {
+		return trace.SpanContext{}
+	}
+	return callers[0].prompt.Trace
+}
+
+// tellChanged lets those who follow the owner know of a change that a prompt has made.
+func (a *agent) tellChanged(change sessions.SessionChange, s sessions.Session) {
 	a.deps.feed.Tell(s.Owner, s.LastActiveAt, sessions.SessionChanged{Change: change, SessionID: s.ID, Status: s.Status})
 }
 
-// handleResume takes up a turn that the last host left unfinished.
+// handleResume takes up what the last host left unfinished. Its turns were
+// admitted then.
 func (a *agent) handleResume(msg *resume) {
-	a.fence = msg.busy.Session.Fence
-	a.deps.admission.busy.Add(1) // it was admitted by the last host
-	a.run = newRun(a, msg.busy.Turn, a.fence)
+	a.fence = msg.session.Fence
+	for _, turn := range msg.queued {
+		a.addQueued(turn)
+	}
+	if msg.active == nil {
+		a.recovering = true
+		return
+	}
+	a.deps.admission.busy.Add(1)
+	a.run = newRun(a, *msg.active, a.fence)
 	a.run.begin(trace.SpanContext{}, true)
 	a.going++
 	a.run.takeUp()
+	if msg.interrupts {
+		a.cutRun(cutCancelled)
+	}
+}
+
+// learn takes over the session and the activation that the store has answered
+// with.
+func (a *agent) learn(s sessions.Session) {
+	isNew := a.fence.Epoch == 0
+	a.bind(s)
+	if a.run == nil {
+		a.fence = s.Fence
+	}
+	if isNew {
+		a.deps.send(a.deps.root, &bound{a.self, a.fence.Incarnation, a.ident.id})
+	}
 }
 
 // bind learns which session answers at the agent's address.

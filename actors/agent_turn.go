@@ -20,7 +20,17 @@ func (a *agent) handleTurnEnded(msg *turnEnded) {
 	for _, c := range a.cancels {
 		answer(c.Reply, CancelReply{Cancelled: cancelled})
 	}
-	a.callers, a.cancels, a.run, a.last = nil, nil, nil, msg.run.turn.TurnID
+	a.callers, a.cancels, a.run, a.last = nil, nil, nil, nil
+	if a.busy {
+		a.last = msg // the store may have been asked about the turn before its end
+	}
+	switch {
+	case a.ending != nil: // nothing waits any more
+	case a.defunct && len(msg.queued) > 0:
+		a.leaveBehind()
+	case !a.defunct:
+		a.settleTexts(msg)
+	}
 	if a.draining {
 		a.draining = false
 		a.finishAll(errStopping())
@@ -47,11 +57,12 @@ func (a *agent) handleUnstored(msg *unstored) {
 		a.abandonRun(a.ending)
 	default:
 		msg.run.stalled = true
-		a.refuseWaiting(msg.err)
+		a.refuseCallers(msg.err)
 	}
 }
 
-// handleCancel cancels the active turn, if it is the one meant. The caller is
+// handleCancel cancels the active turn, if it is the one meant, or withdraws a
+// prompt that waits. The caller is
 // answered when the end is stored: its own cancellation, or a completion that
 // came first.
 func (a *agent) handleCancel(c *Cancel) {
@@ -59,16 +70,30 @@ func (a *agent) handleCancel(c *Cancel) {
 		a.cancelUnknown(c)
 		return
 	}
-	if a.run == nil || c.RequestID != "" && c.RequestID != a.run.turn.RequestID {
+	active := a.run != nil && (c.RequestID == "" || c.RequestID == a.run.turn.RequestID)
+	switch {
+	case !active && a.mayWait(c.RequestID):
+		a.withdraw(&withdrawn{request: c.RequestID, cancel: c})
+	case !active:
 		answer(c.Reply, CancelReply{})
-		return
+	default:
+		a.cancels = append(a.cancels, c)
+		if len(a.cancels) == 1 {
+			a.cutRun(cutCancelled)
+		}
 	}
-	first := len(a.cancels) == 0
-	a.cancels = append(a.cancels, c)
-	if first {
-		r := a.run
-		a.deps.background(func(ctx context.Context) { r.cut(ctx, cutCancelled) })
-	}
+}
+
+// mayWait reports whether a request may be one that waits: of text that came to
+// the last host only the store knows.
+func (a *agent) mayWait(id sessions.RequestID) bool {
+	return a.findWaiting(id) != nil || id != "" && a.run != nil && a.run.fingerprint == nil
+}
+
+// cutRun ends the active turn.
+func (a *agent) cutRun(how cutting) {
+	r := a.run
+	a.deps.background(func(ctx context.Context) { r.cut(ctx, how) })
 }
 
 // cancelUnknown answers a cancel for a key whose session the agent has not met:

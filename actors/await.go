@@ -8,8 +8,8 @@ import (
 	"agenthost/sessions"
 )
 
-// AwaitTurn follows a session from what was read of it until one of its turns is
-// terminal, and returns that turn. SESSION_DELETED when the session ends first,
+// AwaitTurn follows a session from what was read of it until one of its turns,
+// which may be queued, is terminal, and returns that turn. SESSION_DELETED when the session ends first,
 // HOST_STOPPING when the host does; ctx's error when ctx ends. None of them
 // touches the turn.
 func (s *System) AwaitTurn(ctx context.Context, session sessions.Session, id sessions.TurnID) (sessions.Turn, error) {
@@ -24,13 +24,13 @@ func (d *deps) awaitTurn(ctx context.Context, s sessions.Session, id sessions.Tu
 	}
 	sub := d.feed.NewStream() // which never ends as slow
 	defer sub.Close()
-	d.feed.Attach(sub, s.Owner, life, s.LastFrame, true)
+	d.feed.Attach(sub, s.Owner, life, id, s.LastFrame, true)
 	for {
 		frame, err := sub.Next(ctx)
 		if err != nil {
-			return turn, endedWait(err)
+			return turn, endedWait(err, id)
 		}
-		if frame.TurnID == id && frame.Type().Terminal() {
+		if frame.Type().Terminal() {
 			return d.store.Turn(ctx, life, id)
 		}
 	}
@@ -38,13 +38,13 @@ func (d *deps) awaitTurn(ctx context.Context, s sessions.Session, id sessions.Tu
 
 // endedWait is the answer to a wait whose subscription has ended before the turn:
 // the host stops, or the session was deleted.
-func endedWait(err error) error {
+func endedWait(err error, id sessions.TurnID) error {
 	end, ended := errors.AsType[*feed.EndError](err)
 	switch {
 	case !ended:
 		return err
 	case end.Reason == feed.Stopping:
-		return sessions.Errorf(sessions.CodeHostStopping, "The host is shutting down; ask again after its restart.")
+		return sessions.Errorf(sessions.CodeHostStopping, "The host is shutting down; ask again after its restart.").With("turnId", id)
 	default:
 		return sessions.Errorf(sessions.CodeSessionDeleted, "The session was deleted while its turn was waited for.")
 	}

@@ -1,7 +1,7 @@
 // Package actors is the actor tree that runs sessions.
 //
 //	agents (root)        knows who is mounted where; memory only, never waits
-//	  └─ <n> (agent)     one per resident session: its turn, its callers
+//	  └─ <n> (agent)     one per resident session: its turn, its queue, its callers
 //	       └─ run        a goroutine: the oracle loop of one turn
 //	tools (toolTree)     one toolActor per mount
 //

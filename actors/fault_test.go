@@ -118,3 +118,44 @@ func TestPanicsAreLogged(t *testing.T) {
 	require.Contains(t, log.String(), "agent panicked")
 	require.Contains(t, log.String(), "a fault of a test")
 }
+
+// A panic of an agent answers those whose prompts wait, too; the prompts are not
+// lost: another agent runs them, and a repeat joins.
+func TestPanicOfAnAgentWithPromptsThatWait(t *testing.T) {
+	w, c := tripped(t, scripted.Step{Text: "half", Hang: true})
+	at := actortest.Key("a")
+	first := w.Send(at, "work", actortest.As("r"))
+	first.Accepted()
+	queued := w.Send(at, "queued", with(sessions.BusyQueue), actortest.As("q"))
+	text := w.Send(at, "text", steers, actortest.As("s"))
+	queued.Accepted()
+	text.Accepted()
+	c.armed.Store(true)
+	w.Send(at, "second", with(sessions.BusyQueue)).Failed(sessions.CodeInternal)
+	for _, call := range []*actortest.Call{first, queued, text} {
+		call.Failed(sessions.CodeInternal)
+	}
+	require.Equal(t, "fine", w.Say(at, "queued", actortest.As("q")))
+	require.Equal(t, "fine", w.Say(at, "text", actortest.As("s")))
+	require.Equal(t, []string{"work", "text", "queued"}, users(w.History(at)))
+	w.Eventually(func() bool {
+		_, busy := w.System.Counts()
+		return busy == 0
+	}, "that no turn is busy")
+}
+
+// Nobody has to ask for it: what an agent leaves behind is run by the next one.
+func TestPanicOfAnAgentLeavesItsQueueToTheNext(t *testing.T) {
+	w, c := tripped(t, scripted.Step{Text: "half", Hang: true})
+	at := actortest.Key("a")
+	w.Send(at, "work").Accepted()
+	w.Send(at, "queued", with(sessions.BusyQueue)).Accepted()
+	w.Send(at, "another", with(sessions.BusyQueue)).Accepted()
+	c.armed.Store(true)
+	w.Send(at, "second").Failed(sessions.CodeInternal)
+	w.Eventually(func() bool { return len(w.History(at)) == 6 }, "that the queue has run")
+	w.Eventually(func() bool {
+		_, busy := w.System.Counts()
+		return busy == 0
+	}, "that no turn is busy")
+}

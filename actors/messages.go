@@ -36,8 +36,12 @@ type (
 		// Inference is what the prompt asks of models over what the profile asks.
 		// With Retry the turn that is taken up has asked already.
 		Inference sessions.Inference
-		// Stream, if not nil, is attached to the session at the prompt's first
-		// frame, or at the first kept frame of the turn it is a duplicate of.
+		// Busy says what becomes of the prompt while the session has a turn that has
+		// not ended; "" means sessions.BusyReject, and so does any with Retry.
+		Busy sessions.BusyPolicy
+		// Stream, if not nil, is attached to the turn that answers the prompt: at its
+		// first frame, at the first one kept if the prompt is a duplicate, or at the
+		// message if it steers the turn. While the prompt waits it is not attached.
 		Stream *feed.Subscription
 		// Accepted, if not nil, hears once that the prompt is durable. It hears
 		// nothing when the prompt is refused.
@@ -53,7 +57,8 @@ type (
 		told     atomic.Bool // the observer knows what became of it
 	}
 
-	// Cancel ends the active turn of a session. RequestID "" means whichever it is.
+	// Cancel ends the active turn of a session, or withdraws a prompt that waits.
+	// RequestID "" means whichever turn is active.
 	Cancel struct {
 		Owner     sessions.Owner
 		At        sessions.Address
@@ -106,10 +111,12 @@ type (
 
 // Answers to messages of the root.
 type (
-	// PromptAccepted says that the prompt is durable, or that it repeats one.
+	// PromptAccepted says that the prompt is durable, or that it repeats one. The
+	// turn of a prompt that steers is the one it steers.
 	PromptAccepted struct {
 		SessionID sessions.SessionID
 		Turn      sessions.Turn
+		Waits     bool // the prompt has not entered the history; its frames are yet to come
 		Duplicate bool
 		Cursor    sessions.Cursor // the position after the accept's frames
 	}
@@ -252,8 +259,14 @@ type (
 	}
 	// graceOver: a deletion's caller has waited long enough.
 	graceOver struct{ deletion *deletion }
-	// resume asks for the agent of a turn that the last host left unfinished.
-	resume struct{ busy sessions.BusyTurn }
+	// resume asks for the agent of a session whose turns the last host left
+	// unfinished.
+	resume struct {
+		session    sessions.Session
+		active     *sessions.Turn  // nil when there is none
+		queued     []sessions.Turn // in the order of their start
+		interrupts bool            // the active turn is to be cancelled for one of them
+	}
 	// alive asks whether the root handles messages.
 	alive struct{ reply chan<- struct{} }
 	// drain: no more requests; agents leave; done is closed when all have.
@@ -295,8 +308,37 @@ type (
 	}
 	// turnEnded: the end of a run is stored, or is not this run's to store.
 	turnEnded struct {
-		run   *run
-		reply PromptReply
+		run    *run
+		reply  PromptReply
+		queued []sessions.Turn // which text that it has not read has become
+	}
+	// textsRead: a run has taken the text of prompts into its history.
+	textsRead struct {
+		run *run
+		by  []sessions.RequestID
+	}
+	// startedNext is the store's answer to the start of a queued turn.
+	startedNext struct {
+		turn  sessions.AcceptedTurn
+		found bool
+		err   error
+	}
+	// startAgain: the store could not start a queued turn, and has had a pause.
+	startAgain struct{}
+	// withdrawn is the store's answer to the end of a prompt that waits.
+	withdrawn struct {
+		request sessions.RequestID
+		cancel  *Cancel         // who has asked for it
+		failure *sessions.Error // or why the turn cannot start
+		fence   sessions.Fence  // under which it was asked
+		done    sessions.WithdrawnTurn
+		found   bool
+		err     error
+	}
+	// leftBehind are the queued turns that an agent, which broke down, has left.
+	leftBehind struct {
+		session sessions.Session
+		queued  []sessions.Turn
 	}
 	// unstored: a step or the end of a run waits for the store to come back.
 	unstored struct {

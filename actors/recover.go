@@ -23,16 +23,39 @@ func (s *System) Recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, b := range busy {
-		s.deps.send(s.deps.root, &resume{b})
+	for _, msg := range bySession(busy) {
+		s.deps.send(s.deps.root, msg)
 	}
 	s.attendChildren(busy)
 	return s.Alive(ctx) // behind them in the root's mailbox
 }
 
+// bySession gathers the turns of each session, whose order stays as it is.
+func bySession(busy []sessions.BusyTurn) []*resume {
+	var all []*resume
+	of := map[sessions.Incarnation]*resume{}
+	for _, b := range busy {
+		msg := of[b.Session.Fence.Incarnation]
+		if msg == nil {
+			msg = &resume{session: b.Session}
+			of[b.Session.Fence.Incarnation] = msg
+			all = append(all, msg)
+		}
+		switch {
+		case b.Turn.Status != sessions.TurnIsQueued:
+			msg.active = &b.Turn
+		default:
+			msg.queued = append(msg.queued, b.Turn)
+			msg.interrupts = msg.interrupts || b.Interrupts
+		}
+	}
+	return all
+}
+
 // takeUp goes on with a turn of the last host. A cut waits until it is known
 // where the turn stood: before, it could not make the history whole.
 func (r *run) takeUp() {
+	r.texts = true // which came to the last host
 	r.commits.Lock()
 	r.goOn(func(life context.Context) {
 		planned, err := r.takeStock(life)

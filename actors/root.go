@@ -226,7 +226,7 @@ func (r *root) mount(ctx actor.Context, e *entry) {
 // handleResume mounts the agent of an unfinished turn before the first request
 // can come for its session.
 func (r *root) handleResume(ctx actor.Context, msg *resume) {
-	s := msg.busy.Session
+	s := msg.session
 	at := sessions.Address{ID: s.ID}
 	if r.drained != nil || r.lookup(s.Owner, at) != nil {
 		return

@@ -52,6 +52,8 @@ type run struct {
 	attempt    int   // the number of the next model call among its repetitions
 	usage      sessions.Usage
 	step       step
+	texts      bool                                      // text may wait for the next model call
+	readBy     map[sessions.RequestID]int64              // requests whose text the turn has read, with the seqs of its frames
 	children   map[sessions.SessionID]sessions.RefStatus // as frames have shown them
 }
 
@@ -83,6 +85,10 @@ func (r *run) remember(history []sessions.Message, t sessions.AcceptedTurn) {
 func (r *run) start() {
 	r.limitTime(0)
 	r.goOn(func(life context.Context) {
+		if r.profile.Oracle == nil { // it was queued under another configuration
+			r.cut(life, cutFailed(errUnknownProfile(r.ident.profile)))
+			return
+		}
 		if err := r.load(life); err != nil {
 			r.cut(life, cutFailed(sessions.AsError(err)))
 			return
@@ -127,6 +133,10 @@ func (r *run) loop(life context.Context) {
 	for {
 		if err := r.overBudget(life); err != nil {
 			r.cut(life, cutFailed(err))
+			return
+		}
+		if err := r.readTexts(life); err != nil {
+			r.cut(life, cutFailed(sessions.AsError(err)))
 			return
 		}
 		if err := r.infer(); err != nil {
@@ -252,7 +262,7 @@ func (r *run) toolFailure() *sessions.Error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, m := range r.history[max(0, len(r.history)-r.lastResults()):] {
+	for _, m := range r.lastResults() {
 		if m.Error != nil && m.Error.Code != sessions.CodeToolScopeViolation {
 			return sessions.Errorf(sessions.CodeToolInvokeFailed,
 				"A tool call failed, and the profile lets that end the turn.").With("callId", m.ToolCallID)
@@ -261,13 +271,18 @@ func (r *run) toolFailure() *sessions.Error {
 	return nil
 }
 
-// lastResults counts the tool messages at the end of the history.
-func (r *run) lastResults() int {
-	n := 0
-	for i := len(r.history) - 1; i >= 0 && r.history[i].Role == sessions.RoleTool; i-- {
-		n++
+// lastResults returns the tool messages at the end of the history, before text
+// that was read with them.
+func (r *run) lastResults() []sessions.Message {
+	end := len(r.history)
+	for end > 0 && r.history[end-1].Role == sessions.RoleUser {
+		end--
 	}
-	return n
+	begin := end
+	for begin > 0 && r.history[begin-1].Role == sessions.RoleTool {
+		begin--
+	}
+	return r.history[begin:end]
 }
 
 // abandon ends the run without storing anything more: its session is deleted,

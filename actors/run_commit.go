@@ -51,6 +51,7 @@ func (r *run) appendResults(life context.Context) error {
 	return r.persist(life, func(c *sessions.CommitTurn) func() {
 		c.State = r.step.state()
 		r.addResults(c)
+		r.texts, c.Steer = false, true
 		return func() { r.step = step{appended: true} }
 	})
 }
@@ -150,11 +151,15 @@ func (r *run) tryPersist(life context.Context, build func(*sessions.CommitTurn) 
 	}
 	r.mu.Lock()
 	r.fence = done.Session.Fence
-	r.history = append(r.history, c.Messages...)
+	r.history = append(append(r.history, c.Messages...), done.Steered...)
 	r.usage = sessions.Usage{}
+	r.noteRead(done)
 	stored()
 	r.mu.Unlock()
 	r.deps.feed.Publish(done.Session.Fence.Incarnation, done.Frames...)
+	if len(done.SteeredBy) > 0 {
+		r.deps.send(r.agent, &textsRead{r, done.SteeredBy})
+	}
 	return false, nil
 }
 

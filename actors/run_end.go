@@ -51,7 +51,7 @@ func (r *run) lose() {
 		return
 	}
 	r.watch.end("", errDeleted())
-	r.deps.send(r.agent, &turnEnded{r, PromptReply{SessionID: r.ident.id, Turn: r.turn, Err: withTurn(errDeleted(), r)}})
+	r.deps.send(r.agent, &turnEnded{run: r, reply: PromptReply{SessionID: r.ident.id, Turn: r.turn, Err: withTurn(errDeleted(), r)}})
 }
 
 // cut ends the turn as how says, unless it has ended already: the model call
@@ -119,7 +119,7 @@ func (r *run) storeEnd(life context.Context, c sessions.CommitTurn, how cutting)
 				refusal = errDeleted()
 			}
 			r.watch.end("", refusal)
-			r.deps.send(r.agent, &turnEnded{r, PromptReply{SessionID: r.ident.id, Turn: r.turn, Err: withTurn(refusal, r)}})
+			r.deps.send(r.agent, &turnEnded{run: r, reply: PromptReply{SessionID: r.ident.id, Turn: r.turn, Err: withTurn(refusal, r)}})
 			return
 		}
 		if wait == firstRetry {
@@ -146,7 +146,7 @@ func (r *run) publishEnd(c sessions.CommitTurn, done sessions.CommittedTurn, how
 	r.deps.feed.Tell(done.Session.Owner, c.Now, sessions.SessionChanged{
 		Change: sessions.SessionUpdated, SessionID: done.Session.ID, Status: done.Session.Status,
 	})
-	r.deps.send(r.agent, &turnEnded{r, r.endReply(c, done, how)})
+	r.deps.send(r.agent, &turnEnded{r, r.endReply(c, done, how), done.Queued})
 }
 
 // endReply is what the callers of the turn are told.

@@ -18,6 +18,7 @@ type gatedStore struct {
 	onResolved func(sessions.Address) // before the answer is given
 	onCleared  func()                 // before anybody is told
 	onCommit   func(sessions.CommitTurn) error
+	onStart    func() error
 	onDelete   func(*sessions.DeleteSession) error // may change the command
 	refused    int
 }
@@ -75,6 +76,18 @@ func (g *gatedStore) CommitTurn(ctx context.Context, c sessions.CommitTurn) (ses
 		}
 	}
 	return g.Store.CommitTurn(ctx, c)
+}
+
+func (g *gatedStore) StartTurn(ctx context.Context, c sessions.StartTurn) (sessions.AcceptedTurn, bool, error) {
+	g.mu.Lock()
+	hook := g.onStart
+	g.mu.Unlock()
+	if hook != nil {
+		if err := g.count(hook()); err != nil {
+			return sessions.AcceptedTurn{}, false, err
+		}
+	}
+	return g.Store.StartTurn(ctx, c)
 }
 
 func (g *gatedStore) DeleteSession(ctx context.Context, c sessions.DeleteSession, hidden func([]sessions.DeletedSession)) (*sessions.Receipt, error) {

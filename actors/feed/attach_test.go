@@ -45,7 +45,7 @@ func TestCase36AttachWhilePublishing(t *testing.T) {
 				faults <- readTo(stream, after, frames)
 				stream.Close()
 			})
-			all.Go(func() { f.Attach(stream, owner, of, after, true) })
+			all.Go(func() { f.Attach(stream, owner, of, "", after, true) })
 			all.Go(func() {
 				s := f.Subscribe(owner, of, after)
 				faults <- readTo(s, after, frames)
@@ -75,7 +75,7 @@ func TestPublishersOfManyLives(t *testing.T) {
 	for of := range sessions.Incarnation(lives) {
 		for range 3 {
 			s := f.NewStream()
-			f.Attach(s, owner, of+1, 0, true)
+			f.Attach(s, owner, of+1, "", 0, true)
 			all.Go(func() {
 				defer s.Close()
 				faults <- readTo(s, 0, frames)
@@ -105,7 +105,7 @@ func TestSubscriptionModel(t *testing.T) {
 		start := rapid.Int64Range(0, store.newest[life]).Draw(t, "start")
 		s := f.NewStream()
 		defer s.Close()
-		f.Attach(s, owner, life, start, true)
+		f.Attach(s, owner, life, "", start, true)
 		last := start
 		var unpublished []sessions.Frame
 		read := func(t *rapid.T) bool {

@@ -116,7 +116,7 @@ func (f *Feed) endTopic(life sessions.Incarnation, t *topic, reason Reason) {
 // Slow when its reader falls more than a buffer behind.
 func (f *Feed) Subscribe(owner sessions.Owner, life sessions.Incarnation, seq int64) *Subscription {
 	s := newSubscription(f, true)
-	f.Attach(s, owner, life, seq, true)
+	f.Attach(s, owner, life, "", seq, true)
 	return s
 }
 
@@ -126,7 +126,7 @@ func (f *Feed) Subscribe(owner sessions.Owner, life sessions.Incarnation, seq in
 func (f *Feed) SubscribeOwner(owner sessions.Owner) *Subscription {
 	s := newSubscription(f, true)
 	s.owner = owner
-	s.attach(wholeOwner, 0, false)
+	s.attach(wholeOwner, "", 0, false)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.ended {
@@ -145,16 +145,16 @@ func (f *Feed) SubscribeOwner(owner sessions.Owner) *Subscription {
 // stream whose reader falls behind catches up from the store.
 func (f *Feed) NewStream() *Subscription { return newSubscription(f, false) }
 
-// Attach lets s follow a life of owner from the frame after seq. catchUp says
-// that frames after seq may have been published already; without it the first
-// frame published is seq+1. A subscription is attached once; later calls do
-// nothing.
-func (f *Feed) Attach(s *Subscription, owner sessions.Owner, life sessions.Incarnation, seq int64, catchUp bool) {
+// Attach lets s follow a life of owner from the frame after seq. turn, unless it
+// is "", leaves the frames of other turns out. catchUp says that frames after seq
+// may have been published already; without it the first frame published is at
+// most seq+1. A subscription is attached once; later calls do nothing.
+func (f *Feed) Attach(s *Subscription, owner sessions.Owner, life sessions.Incarnation, turn sessions.TurnID, seq int64, catchUp bool) {
 	// Under f.mu from here on: were s to read the store before it is among the
 	// readers of the life, what is published in between would pass it by.
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !s.attach(life, seq, catchUp) {
+	if !s.attach(life, turn, seq, catchUp) {
 		return
 	}
 	if f.ended {

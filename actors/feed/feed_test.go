@@ -119,7 +119,7 @@ func TestCase34StreamCatchesUpFromTheStore(t *testing.T) {
 	f := feed.New(store)
 	s := f.NewStream()
 	defer s.Close()
-	f.Attach(s, owner, life, 0, false)
+	f.Attach(s, owner, life, "", 0, false)
 	const all = 100_000
 	for range all / 100 {
 		f.Publish(life, store.keep(life, 100)...)
@@ -189,8 +189,8 @@ func TestStreamIsAttachedOnceItsSessionExists(t *testing.T) {
 		})
 		synctest.Wait()
 		first := store.keep(life, 2)
-		f.Attach(s, owner, life, 0, true)
-		f.Attach(s, owner, life+1, 0, true) // does nothing
+		f.Attach(s, owner, life, "", 0, true)
+		f.Attach(s, owner, life+1, "", 0, true) // does nothing
 		f.Publish(life, first...)
 		synctest.Wait()
 		f.Publish(life+1, store.keep(life+1, 1)...)
@@ -240,7 +240,7 @@ func TestEndsComeAfterWhatWasPublished(t *testing.T) {
 	late := f.Subscribe(owner, life+9, 0)
 	require.Equal(t, feed.Stopping, ended(t, late).Reason)
 	stream := f.NewStream()
-	f.Attach(stream, owner, life+9, 0, false)
+	f.Attach(stream, owner, life+9, "", 0, false)
 	require.Equal(t, feed.Stopping, ended(t, stream).Reason)
 }
 
@@ -256,7 +256,7 @@ func TestClosedIsOverAtOnce(t *testing.T) {
 
 	never := f.NewStream()
 	never.Close()
-	f.Attach(never, owner, life, 0, true)
+	f.Attach(never, owner, life, "", 0, true)
 	require.Equal(t, feed.Closed, ended(t, never).Reason)
 	require.False(t, f.Listening(life))
 }

@@ -48,6 +48,7 @@ type Subscription struct {
 	mu       sync.Mutex
 	life     sessions.Incarnation // 0 until attached
 	owner    sessions.Owner       // of a subscription to a whole owner
+	turn     sessions.TurnID      // whose frames are wanted, "" for all; set when attached
 	buffer   []sessions.Frame
 	overflow bool
 	reason   Reason // "" while it goes on
@@ -64,13 +65,13 @@ func newSubscription(f *Feed, endIfSlow bool) *Subscription {
 
 // attach happens before s is published to, and before or while its reader
 // waits: the wake-up orders last and more after it.
-func (s *Subscription) attach(life sessions.Incarnation, seq int64, catchUp bool) bool {
+func (s *Subscription) attach(life sessions.Incarnation, turn sessions.TurnID, seq int64, catchUp bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.life != 0 || s.reason != "" {
 		return false
 	}
-	s.life, s.last, s.more = life, seq, catchUp
+	s.life, s.turn, s.last, s.more = life, turn, seq, catchUp
 	s.signal()
 	return true
 }
@@ -133,12 +134,18 @@ func (s *Subscription) step(ctx context.Context) (sessions.Frame, bool, error) {
 			frame := s.page[0]
 			s.page = s.page[1:]
 			s.pass(frame)
-			return frame, true, nil
+			if s.wants(frame) {
+				return frame, true, nil
+			}
+			continue
 		}
 		frame, state := s.take()
 		switch state {
 		case taken:
-			return frame, true, nil
+			if s.wants(frame) {
+				return frame, true, nil
+			}
+			continue
 		case empty:
 			return frame, false, nil
 		case over:
@@ -148,6 +155,12 @@ func (s *Subscription) step(ctx context.Context) (sessions.Frame, bool, error) {
 			return frame, false, err
 		}
 	}
+}
+
+// wants reports whether the reader is to get a frame. A frame is at hand only
+// once the subscription is attached.
+func (s *Subscription) wants(frame sessions.Frame) bool {
+	return s.turn == "" || frame.TurnID == "" || frame.TurnID == s.turn
 }
 
 type takeState int
