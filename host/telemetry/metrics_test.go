@@ -137,6 +137,34 @@ func TestMetricsOfAHostAtWork(t *testing.T) {
 	require.Regexp(t, `agenthost_deleted_rows_total [1-9]`, text)
 }
 
+// A turn that a stop cuts is dropped, and begins again at the next start; what is
+// beyond the limit of the host is no turn.
+func TestTurnsOverARestartAndBeyondTheLimit(t *testing.T) {
+	m := telemetry.New("1", quiet)
+	model := scripted.New(scripted.Step{Hang: true})
+	h := hosttest.New(t, hosttest.Options{
+		Profiles: map[string]host.Profile{sessions.DefaultProfile: {Oracle: model}},
+		Config:   host.Config{Observer: m, Limits: sessions.Limits{BusyTurns: 1}},
+	})
+	prompt := func(key string) error {
+		_, err := h.Prompt(t.Context(), &api.PromptArgs{Address: api.Address{TargetKey: key}, Text: "go", Wait: api.WaitAccepted}, nil)
+		return err
+	}
+	require.NoError(t, prompt("a"))
+	require.Equal(t, sessions.CodeOverloaded, sessions.CodeOf(prompt("b")))
+	h.Restart()
+	text := show(m)
+	for _, line := range []string{
+		`agenthost_prompts_total{outcome="accepted"} 1`,
+		`agenthost_prompts_total{outcome="overloaded"} 1`,
+		`agenthost_turns_started_total{origin="prompt"} 1`,
+		`agenthost_turns_started_total{origin="restart"} 1`,
+		`agenthost_turns_ended_total{code="HOST_STOPPING",status="dropped"} 1`,
+	} {
+		require.Contains(t, text, line+"\n")
+	}
+}
+
 // The table has all metrics that a host shows, and no others.
 func TestTableIsWhatAHostShows(t *testing.T) {
 	h := measured(t, scripted.New(scripted.Step{Calls: []scripted.Call{{Path: "/builtin/time"}}}, scripted.Step{Text: "done"}))
