@@ -40,7 +40,7 @@ func (a *Access) Frames(ctx context.Context, args *api.FramesArgs) (*api.FramesR
 		return nil, err
 	}
 	if args.RequestID != "" {
-		turn, err := a.host.store.TurnByRequest(ctx, s.Fence.Incarnation, args.RequestID)
+		turn, err := a.turnOf(ctx, s, args.RequestID)
 		if err != nil {
 			return nil, err
 		}

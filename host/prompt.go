@@ -21,14 +21,10 @@ func (a *Access) Prompt(ctx context.Context, args *api.PromptArgs, emit func(ses
 	if err := a.check(args); err != nil {
 		return nil, err
 	}
-	if policy := args.BusyPolicy(); policy != api.BusyReject {
-		return nil, sessions.Errorf(sessions.CodeNotSupported, "This version offers no busy policy %q; leave it out, or use \"reject\".", policy).
-			With("field", "/args/busy")
-	}
 	message := actors.Prompt{
 		Owner: a.owner(args.Owner), At: args.At(), Content: args.Parts(),
 		Request:   sessions.Request{ID: args.RequestID, Fingerprint: args.Fingerprint()},
-		Inference: args.Inference(),
+		Inference: args.Inference(), Busy: args.Busy,
 	}
 	if args.MaxIterations != nil {
 		message.MaxIterations = *args.MaxIterations
@@ -110,15 +106,15 @@ func (p *pending) awaitAccepted(ctx context.Context, emit func(sessions.Frame) e
 
 // acceptedResult passes on the frame of the accept, then answers with it.
 func (p *pending) acceptedResult(ctx context.Context, got actors.PromptAccepted, emit func(sessions.Frame) error) (*api.PromptResult, error) {
-	if emit != nil {
+	if emit != nil && !got.Waits {
 		// It is the first frame of its turn; if it is not kept, a gap is there. What
-		// ends the frames does not end the prompt.
+		// ends the frames does not end the prompt. A prompt that waits has none yet.
 		if frame, err := p.stream.Next(ctx); err == nil {
 			_ = emit(frame)
 		}
 	}
 	return &api.PromptResult{
-		SessionID: got.SessionID, RequestID: got.Turn.RequestID, TurnID: got.Turn.TurnID,
+		SessionID: got.SessionID, RequestID: p.message.Request.ID, TurnID: got.Turn.TurnID,
 		Status: api.PromptAccepted, Duplicate: got.Duplicate, Cursor: got.Cursor,
 	}, nil
 }
@@ -156,9 +152,6 @@ func (p *pending) relay(ctx context.Context, emit func(sessions.Frame) error) (*
 		if err != nil {
 			break
 		}
-		if frame.Seq > 0 && frame.TurnID != "" && p.message.Request.ID != frame.RequestID {
-			continue // of another turn
-		}
 		if emit(frame) != nil || frame.Type().Terminal() {
 			break
 		}
@@ -187,7 +180,7 @@ func (p *pending) result(r actors.PromptReply) (*api.PromptResult, error) {
 		return nil, r.Err
 	}
 	return &api.PromptResult{
-		SessionID: r.SessionID, RequestID: r.Turn.RequestID, TurnID: r.Turn.TurnID,
+		SessionID: r.SessionID, RequestID: p.message.Request.ID, TurnID: r.Turn.TurnID,
 		Status: api.PromptCompleted, Duplicate: r.Duplicate, Message: r.Final,
 		Iterations: r.Turn.Iterations, Usage: r.Turn.Usage,
 	}, nil

@@ -8,7 +8,8 @@ import (
 )
 
 // Turn returns one turn with its answer, at once or when it is terminal: a way
-// to a result without sending the prompt again.
+// to a result without sending the prompt again. A turn is there as soon as its
+// prompt is accepted, so api.WaitAccepted waits for nothing.
 func (a *Access) Turn(ctx context.Context, args *api.TurnArgs) (*api.TurnResult, error) {
 	if err := a.check(args); err != nil {
 		return nil, err
@@ -21,8 +22,12 @@ func (a *Access) Turn(ctx context.Context, args *api.TurnArgs) (*api.TurnResult,
 	if err != nil {
 		return nil, err
 	}
-	if waits := args.Wait == api.WaitDone || args.Wait == api.WaitPending; waits && !turn.Status.Terminal() {
-		if turn, err = a.host.system.AwaitTurn(ctx, s, turn.TurnID); err != nil {
+	for waits := args.Wait == api.WaitDone || args.Wait == api.WaitPending; waits && !turn.Status.Terminal(); {
+		if _, err = a.host.system.AwaitTurn(ctx, s, turn.TurnID); err != nil {
+			return nil, err
+		}
+		// Text that the turn has not read is a turn of its own now.
+		if turn, err = a.turn(ctx, s, args); err != nil {
 			return nil, err
 		}
 	}
@@ -41,5 +46,20 @@ func (a *Access) turn(ctx context.Context, s sessions.Session, args *api.TurnArg
 	if args.TurnID != "" {
 		return a.host.store.Turn(ctx, s.Fence.Incarnation, args.TurnID)
 	}
-	return a.host.store.TurnByRequest(ctx, s.Fence.Incarnation, args.RequestID)
+	return a.turnOf(ctx, s, args.RequestID)
+}
+
+// turnOf returns the turn that answers a request. That of a prompt which steers
+// is another's; as long as the request id is remembered its claim names it.
+func (a *Access) turnOf(ctx context.Context, s sessions.Session, id sessions.RequestID) (sessions.Turn, error) {
+	life := s.Fence.Incarnation
+	claim, known, err := a.host.store.Claim(ctx, s.Owner, id, a.now())
+	switch {
+	case err != nil:
+		return sessions.Turn{}, err
+	case known && claim.Life == life && claim.TurnID != "":
+		return a.host.store.Turn(ctx, life, claim.TurnID)
+	default:
+		return a.host.store.TurnByRequest(ctx, life, id)
+	}
 }

@@ -13,7 +13,7 @@ import (
 func (a *app) cancelCommand() *cobra.Command {
 	var s sessionCommand
 	var requestID string
-	command := s.make(a, &cobra.Command{Use: "cancel", Short: "Cancel the turn that a session runs"},
+	command := s.make(a, &cobra.Command{Use: "cancel", Short: "Cancel the turn that a session runs, or withdraw a prompt"},
 		func(ctx context.Context, conn *connection, at api.Address) error {
 			done, err := conn.Cancel(ctx, api.CancelArgs{Address: at, RequestID: sessions.RequestID(requestID)})
 			if err != nil {
@@ -29,6 +29,6 @@ func (a *app) cancelCommand() *cobra.Command {
 			_, err = fmt.Fprintln(a.stdout, text)
 			return err
 		})
-	command.Flags().StringVar(&requestID, "request-id", "", "only the turn of this request `id`")
+	command.Flags().StringVar(&requestID, "request-id", "", "only the turn, or the waiting prompt, of this request `id`")
 	return command
 }

@@ -38,7 +38,7 @@ the turn has ended, as one value.`,
 	f.at.add(command)
 	flags := command.Flags()
 	flags.StringVar(&f.requestID, "request-id", "", "`id` that makes the prompt safe to repeat")
-	flags.StringVar(&f.busy, "busy", "", "`policy` for a busy session; this version offers reject only")
+	flags.StringVar(&f.busy, "busy", "", "what to do when the session is busy: reject, queue, interrupt or steer (`policy`)")
 	flags.StringVar(&f.wait, "wait", "", "how long to wait: done, pending or accepted (`until`)")
 	jsonFlag(command, &f.json)
 	a.hostFlag(command)
@@ -47,10 +47,9 @@ the turn has ended, as one value.`,
 
 // check refuses what cannot be meant.
 func (f *promptFlags) check() error {
-	policies := []api.BusyPolicy{"", api.BusyReject, api.BusyQueue, api.BusyInterrupt, api.BusySteer}
 	waits := []api.Wait{"", api.WaitDone, api.WaitPending, api.WaitAccepted}
 	switch {
-	case !slices.Contains(policies, api.BusyPolicy(f.busy)):
+	case f.busy != "" && !slices.Contains(sessions.BusyPolicies(), sessions.BusyPolicy(f.busy)):
 		return usagef("--busy is %q, but must be reject, queue, interrupt or steer", f.busy)
 	case !slices.Contains(waits, api.Wait(f.wait)):
 		return usagef("--wait is %q, but must be done, pending or accepted", f.wait)
@@ -84,7 +83,7 @@ func (a *app) prompt(ctx context.Context, f *promptFlags, text string) error {
 		}
 		args := api.PromptArgs{
 			Address: at, Text: text, RequestID: sessions.RequestID(f.requestID),
-			Busy: api.BusyPolicy(f.busy), Wait: api.Wait(f.wait),
+			Busy: sessions.BusyPolicy(f.busy), Wait: api.Wait(f.wait),
 		}
 		if f.json {
 			result, err := conn.ask(ctx, args, nil)

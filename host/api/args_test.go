@@ -50,7 +50,7 @@ func TestArgsAgreeInBothDirections(t *testing.T) {
 			&api.PromptArgs{Address: byID, Text: "x", Params: &sessions.Params{Temperature: new(0.0), TopP: new(1.0), MaxTokens: 5, Seed: new(int64(-1)), Effort: "low"},
 				AnswerSchema: json.RawMessage(`{"type":"object"}`)}},
 		{api.OpPrompt, `{"sessionId":"s-1","text":"a\u0000b","requestId":"r","busy":"steer","wait":"pending","stream":true,"maxIterations":1,"promptTimeoutMs":9223372036854775807}`,
-			&api.PromptArgs{Address: byID, Text: "a\x00b", RequestID: "r", Busy: api.BusySteer, Wait: api.WaitPending,
+			&api.PromptArgs{Address: byID, Text: "a\x00b", RequestID: "r", Busy: sessions.BusySteer, Wait: api.WaitPending,
 				Stream: true, MaxIterations: new(1), PromptTimeoutMs: new(int64(math.MaxInt64))}},
 		{api.OpPrompt, `{"targetKey":"order/1","profileKey":"clerk","content":[{"type":"text","text":"x"},{"type":"image","mediaType":"image/svg+xml","data":"AAAA"},{"type":"json","value":{"a":[1.0,null]}}]}`,
 			&api.PromptArgs{Address: byKey, Content: []sessions.Content{{Type: "text", Text: "x"},
@@ -94,7 +94,6 @@ func TestDefaults(t *testing.T) {
 	require.Zero(t, api.SessionDeleteArgs{DeleteGraceMs: new(int64(0))}.GraceMs())
 	require.Zero(t, api.SessionForkArgs{}.Through())
 	require.Equal(t, int64(7), api.SessionForkArgs{ThroughSeq: new(int64(7))}.Through())
-	require.Equal(t, api.BusyReject, api.PromptArgs{}.BusyPolicy())
 	require.Equal(t, api.WaitDone, api.PromptArgs{}.WaitFor())
 	require.Equal(t, api.WaitAccepted, api.PromptArgs{Wait: api.WaitAccepted}.WaitFor())
 	require.Equal(t, sessions.Text("x"), api.PromptArgs{Text: "x"}.Parts())

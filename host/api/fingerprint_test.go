@@ -22,7 +22,7 @@ func TestEqualPromptsHaveEqualFingerprints(t *testing.T) {
 		"own owner":       {Address: api.Address{TargetKey: "k", Owner: "local"}, Text: "x"},
 		"content":         {Address: api.Address{TargetKey: "k"}, Content: sessions.Text("x")},
 		"params":          {Address: api.Address{TargetKey: "k"}, Text: "x", Params: &sessions.Params{}},
-		"options": {Address: api.Address{TargetKey: "k"}, Text: "x", RequestID: "r", Busy: api.BusyQueue, Wait: api.WaitAccepted,
+		"options": {Address: api.Address{TargetKey: "k"}, Text: "x", RequestID: "r", Busy: sessions.BusyQueue, Wait: api.WaitAccepted,
 			Stream: true, MaxIterations: new(3), PromptTimeoutMs: new(int64(9))},
 	} {
 		require.Equal(t, first.Fingerprint(), same.Fingerprint(), name)

@@ -6,17 +6,6 @@ import (
 	"agenthost/sessions"
 )
 
-// BusyPolicy says what happens to a prompt whose session is busy.
-type BusyPolicy string
-
-// The policies. "" means BusyReject.
-const (
-	BusyReject    BusyPolicy = "reject"    // answer AGENT_BUSY
-	BusyQueue     BusyPolicy = "queue"     // run it after the turns before it
-	BusyInterrupt BusyPolicy = "interrupt" // cancel the active turn and run it next
-	BusySteer     BusyPolicy = "steer"     // hand it to the active turn
-)
-
 // Wait says how long a call of a turn waits for its reply.
 type Wait string
 

@@ -15,8 +15,9 @@ type PromptArgs struct {
 	Content []sessions.Content `json:"content,omitempty"`
 	// RequestID makes the prompt safe to repeat; "" lets the host make one.
 	RequestID sessions.RequestID `json:"requestId,omitempty" strict:"nonempty"`
-	Busy      BusyPolicy         `json:"busy,omitempty" strict:"nonempty"`
-	Wait      Wait               `json:"wait,omitempty" strict:"nonempty"`
+	// Busy is the policy when the session is busy; "" means sessions.BusyReject.
+	Busy sessions.BusyPolicy `json:"busy,omitempty" strict:"nonempty"`
+	Wait Wait                `json:"wait,omitempty" strict:"nonempty"`
 	// Stream asks for the turn's frames before the reply.
 	Stream bool `json:"stream,omitempty"`
 	// MaxIterations bounds the turn's model calls; 1 or more, nil the profile's.
@@ -47,9 +48,6 @@ func (a PromptArgs) Parts() []sessions.Content {
 	}
 	return a.Content
 }
-
-// BusyPolicy returns the policy asked for, or its default.
-func (a PromptArgs) BusyPolicy() BusyPolicy { return cmp.Or(a.Busy, BusyReject) }
 
 // WaitFor returns the wait asked for, or its default.
 func (a PromptArgs) WaitFor() Wait { return cmp.Or(a.Wait, WaitDone) }

@@ -109,7 +109,7 @@ func (a PromptArgs) Validate(limits sessions.Limits) error {
 		a.check(true),
 		a.checkContent(limits),
 		checkGiven("/args/requestId", a.RequestID, sessions.CheckRequestID),
-		oneOf("/args/busy", a.Busy, BusyReject, BusyQueue, BusyInterrupt, BusySteer),
+		oneOf("/args/busy", a.Busy, sessions.BusyPolicies()...),
 		checkWait(a.Wait),
 		checkAtLeast("/args/maxIterations", "maxIterations", a.MaxIterations, 1),
 		checkAtLeast("/args/promptTimeoutMs", "promptTimeoutMs", a.PromptTimeoutMs, 1),

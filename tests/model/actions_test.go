@@ -124,18 +124,22 @@ func (m *machine) setStateOf(t *rapid.T, at address) {
 
 // cancel cancels a turn, by its request id, by another, or by none.
 func (m *machine) cancel(t *rapid.T) {
-	at, request := m.drawAddress(t), rapid.SampledFrom([]string{"", "other", "own"}).Draw(t, "which")
-	if request == "own" {
+	at, request := m.drawAddress(t), rapid.SampledFrom([]string{"", "other", "own", "waiting"}).Draw(t, "which")
+	s := m.model.find(at)
+	switch {
+	case request == "own" && s != nil && s.active() != nil:
+		request = s.active().request
+	case request == "waiting" && s != nil && len(s.queue)+len(s.texts) > 0:
+		request = rapid.SampledFrom(slices.Concat(s.queue, s.texts)).Draw(t, "waiting").request
+	case request == "own":
 		request = ""
-		if s := m.model.find(at); s != nil && s.active() != nil {
-			request = s.active().request
-		}
 	}
 	done, want := m.model.cancel(at, request)
 	got, code := ask(m.world, (*hostAccess).Cancel, &api.CancelArgs{Address: at.wire(), RequestID: sessions.RequestID(request)})
 	require.Equal(t, want, code, "cancel %v", at)
 	if want == "" {
 		require.Equal(t, done, got.Cancelled)
+		m.settle(s)
 	}
 }
 
@@ -151,6 +155,9 @@ func (m *machine) detach(t *rapid.T) {
 	want := m.model.detach(at)
 	_, code := ask(m.world, (*hostAccess).SessionDetach, &api.SessionDetachArgs{Address: at.wire()})
 	require.Equal(t, want, code, "detach %v", at)
+	if want == "" {
+		m.settle(m.model.find(at))
+	}
 }
 
 func (m *machine) clear(t *rapid.T) {
@@ -244,10 +251,10 @@ func (m *machine) crashHost(*rapid.T) {
 
 func (m *machine) restarted(clean bool) {
 	m.told(sessions.CodeHostStopping)
-	ended := m.model.restart(clean)
+	looped := m.model.restart(clean)
 	ctx, cancel := within()
 	defer cancel()
-	m.await(ctx, slices.DeleteFunc(slices.Clone(m.model.sessions), func(s *session) bool { return len(s.turns) == 0 }))
-	m.keptText(ended)
+	m.await(ctx, slices.DeleteFunc(slices.Clone(m.model.sessions), func(s *session) bool { return len(s.begun) == 0 }))
+	m.keptText(looped)
 	clear(m.compared)
 }

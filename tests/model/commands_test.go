@@ -101,9 +101,10 @@ func (c *contract) cancel(at address, request string) (bool, sessions.Code) {
 		return false, sessions.CodeSessionNotFound
 	}
 	if s.active() == nil || request != "" && s.active().request != request {
-		return false, ""
+		return request != "" && c.withdraw(s, request), ""
 	}
 	c.cut(s, sessions.TurnIsCancelled, sessions.CodeCancelled)
+	c.next(s)
 	return true, ""
 }
 
@@ -118,6 +119,10 @@ func (c *contract) close(at address, reason string) sessions.Code {
 	case s.active() != nil:
 		c.cut(s, sessions.TurnIsCancelled, sessions.CodeCancelled)
 	}
+	for _, t := range s.queue {
+		c.endUnbegun(t, sessions.TurnIsFailed, sessions.CodeSessionClosed)
+	}
+	s.queue = nil
 	s.status, s.closedAt, s.closedReason = sessions.StatusClosed, c.now, reason
 	return ""
 }
@@ -131,6 +136,7 @@ func (c *contract) detach(at address) sessions.Code {
 	if s.active() != nil {
 		c.cut(s, sessions.TurnIsInterrupted, sessions.CodeCancelled)
 		s.status, s.lastError = sessions.StatusIdle, ""
+		c.next(s)
 	}
 	return ""
 }
@@ -181,8 +187,10 @@ func (c *contract) bury(s *session) {
 			k.buried, k.expires, k.seen = true, c.now+tombstoneMs, c.now
 		}
 	}
-	if t := s.active(); t != nil {
-		t.code = sessions.CodeSessionDeleted
+	for _, t := range s.turns {
+		if !t.status.Terminal() {
+			t.code = sessions.CodeSessionDeleted
+		}
 	}
 	c.sessions = slices.DeleteFunc(c.sessions, func(other *session) bool { return other == s })
 }

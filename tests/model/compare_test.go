@@ -2,6 +2,7 @@ package model
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -15,11 +16,29 @@ import (
 func (m *machine) compare(t *rapid.T) {
 	m.t = t
 	m.told("")
+	m.learnTexts(t)
 	m.compareList(t)
 	for _, s := range m.model.sessions {
 		if now := m.model.sum(s); m.compared[s] != now {
 			m.compareSession(t, s)
 			m.compared[s] = m.model.sum(s)
+		}
+	}
+}
+
+// learnTexts finds out the ids of turns that were text when they were accepted.
+func (m *machine) learnTexts(t *rapid.T) {
+	for _, s := range m.model.sessions {
+		if !slices.ContainsFunc(s.turns, func(one *turn) bool { return one.id == "" }) {
+			continue
+		}
+		page, code := ask(m.world, (*hostAccess).Turns, &api.TurnsArgs{Address: address{id: s.id}.wire(), Limit: new(api.MaxPageLimit)})
+		require.Empty(t, code)
+		require.Len(t, page.Turns, len(s.turns), "turns of %s", s.id)
+		for i, one := range s.turns {
+			if one.id == "" {
+				one.id = page.Turns[len(s.turns)-1-i].TurnID
+			}
 		}
 	}
 }
@@ -66,6 +85,7 @@ type shown struct {
 	preview      string
 	turns        int64
 	messages     int64
+	queued       int64
 	active       sessions.TurnID
 	activeAt     int64
 	closedAt     int64
@@ -78,7 +98,7 @@ type shown struct {
 func (s *session) shown() shown {
 	is := shown{
 		id: s.id, key: s.key, status: s.status, title: s.title, labels: s.labels, preview: s.preview,
-		turns: s.ended(), messages: int64(len(s.messages)), activeAt: s.activeAt,
+		turns: s.ended(), messages: int64(len(s.messages)), queued: int64(len(s.queue)), activeAt: s.activeAt,
 		closedAt: s.closedAt, closedReason: s.closedReason, lastError: s.lastError,
 		parent: s.parent, location: s.location,
 	}
@@ -91,7 +111,7 @@ func (s *session) shown() shown {
 func shownOf(s sessions.Session) shown {
 	is := shown{
 		id: string(s.ID), key: s.TargetKey, status: s.Status, title: s.Title, labels: s.Labels, preview: s.Preview,
-		turns: s.TurnCount, messages: s.MessageCount, activeAt: int64(s.LastActiveAt),
+		turns: s.TurnCount, messages: s.MessageCount, queued: s.Queued, activeAt: int64(s.LastActiveAt),
 		closedAt: int64(s.ClosedAt), closedReason: s.ClosedReason,
 		parent: string(s.ParentID), location: s.ParentLocation,
 	}
@@ -150,7 +170,7 @@ func (m *machine) compareTurns(t *rapid.T, s *session, at api.Address) {
 		} else {
 			require.Nil(t, got.Error)
 		}
-		if !got.Status.Terminal() {
+		if got.Status == sessions.TurnIsRunning {
 			active++
 		}
 	}
@@ -199,7 +219,15 @@ func (m *machine) compareFrames(t *rapid.T, s *session, at api.Address) {
 		require.Equal(t, 1, n, "message %d is told", seq)
 	}
 	for _, turn := range s.turns {
-		requireOneEnd(t, byTurn[turn.id], turn)
+		switch frames := byTurn[turn.id]; {
+		case turn.begun:
+			requireOneEnd(t, frames, turn)
+		case turn.status.Terminal():
+			require.Len(t, frames, 1, "all that a turn has which never started")
+			require.Equal(t, string(turn.status), string(frames[0].Type()))
+		default:
+			require.Empty(t, frames)
+		}
 	}
 }
 

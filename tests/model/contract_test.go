@@ -16,6 +16,9 @@ const (
 // maxIterations is the profile's bound of a turn's model calls.
 const maxIterations = 4
 
+// queueLimit bounds the queue of a session, and the texts that wait for a turn.
+const queueLimit = 2
+
 // contract is the host as its contract describes it: plain values, one command
 // after another.
 type contract struct {
@@ -37,7 +40,10 @@ type session struct {
 	labels       map[string]string
 	preview      string
 	messages     []message
-	turns        []*turn
+	turns        []*turn // as they were stored
+	begun        []*turn // as they started
+	queue        []*turn // in the order of their start
+	texts        []*turn // what each text would be that waits for the active turn
 	state        map[string]value
 	activeAt     int64
 	closedAt     int64
@@ -66,8 +72,10 @@ type value struct {
 
 // turn is one execution of a prompt.
 type turn struct {
-	request    string // "" when the host chose it and has not told
-	id         sessions.TurnID
+	request    string          // "" when the host chose it and has not told
+	text       string          // the prompt; "" for a retry
+	id         sessions.TurnID // "" until the host has told it
+	begun      bool
 	status     sessions.TurnStatus
 	code       sessions.Code // why it failed or was interrupted
 	final      string        // the answer of a completed turn
@@ -82,7 +90,8 @@ type turn struct {
 type claim struct {
 	mark     string // of the whole request: the same mark is the same request
 	session  *session
-	turn     *turn // nil for requests other than prompts
+	turn     *turn // that answers it; nil for requests other than prompts
+	text     *turn // what its text would be that waits for turn to read it
 	asked    start // the request that began the turn
 	appended int
 	expires  int64 // never while its turn runs
@@ -163,17 +172,17 @@ func (c *contract) bear(at address) *session {
 	return s
 }
 
-// active is the session's turn that has not ended, nil if none.
+// active is the session's turn that runs, nil if none.
 func (s *session) active() *turn {
-	if n := len(s.turns); n > 0 && !s.turns[n-1].status.Terminal() {
-		return s.turns[n-1]
+	if n := len(s.begun); n > 0 && !s.begun[n-1].status.Terminal() {
+		return s.begun[n-1]
 	}
 	return nil
 }
 
-// ended counts the session's turns that have ended.
+// ended counts the session's turns that have started and ended.
 func (s *session) ended() (n int64) {
-	for _, t := range s.turns {
+	for _, t := range s.begun {
 		if t.status.Terminal() {
 			n++
 		}
@@ -213,12 +222,11 @@ func (c *contract) list() []*session {
 	return all
 }
 
-// requestOf finds the claim of a turn.
-func (c *contract) claimOf(t *turn) *claim {
+// claimsEnd starts the last period of the claims that name a turn.
+func (c *contract) claimsEnd(t *turn) {
 	for _, k := range c.claims {
 		if k.turn == t {
-			return k
+			k.expires, k.seen = c.now+dedupMs, c.now
 		}
 	}
-	return nil
 }

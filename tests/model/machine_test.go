@@ -80,6 +80,7 @@ func (m *machine) prompt(t *rapid.T) {
 	if rapid.IntRange(0, 4).Draw(t, "limited") == 0 {
 		r.limit = rapid.IntRange(1, maxIterations).Draw(t, "limit")
 	}
+	r.busy = rapid.SampledFrom(append(sessions.BusyPolicies(), "")).Draw(t, "busy")
 	r.mark = fmt.Sprint("prompt ", r.at, r.text)
 	m.keep(r.request, func(t *rapid.T) { m.start(t, r) })
 	if r.request != "" && rapid.IntRange(0, 7).Draw(t, "clash") == 0 {
@@ -126,9 +127,12 @@ func (m *machine) start(t *rapid.T, r start) {
 	if want.turn.id == "" {
 		want.turn.id, want.turn.request = got.TurnID, string(got.RequestID)
 	}
+	if want.told != nil {
+		want.told.request = string(got.RequestID)
+	}
 	require.Equal(t, want.turn.id, got.TurnID)
+	defer m.settle(want.session)
 	if wait == api.WaitAccepted {
-		m.player.await(t, want.turn.held, m.model.arrivals[want.turn.held])
 		return
 	}
 	require.Equal(t, want.turn.final, sessions.TextOf(got.Message.Content))
@@ -140,7 +144,7 @@ func (m *machine) send(r start, wait api.Wait) (*api.PromptResult, sessions.Code
 			Address: r.at.wire(), TurnID: r.turn, RequestID: sessions.RequestID(r.request), Wait: wait,
 		})
 	}
-	args := &api.PromptArgs{Address: r.at.wire(), Text: r.text, RequestID: sessions.RequestID(r.request), Wait: wait}
+	args := &api.PromptArgs{Address: r.at.wire(), Text: r.text, RequestID: sessions.RequestID(r.request), Wait: wait, Busy: r.busy}
 	if r.limit > 0 {
 		args.MaxIterations = &r.limit
 	}
@@ -163,7 +167,11 @@ func (m *machine) learnTurn(of accept) {
 	got, code := ask(m.world, (*hostAccess).Turns, &api.TurnsArgs{Address: at.wire()})
 	require.Empty(m.t, code)
 	require.NotEmpty(m.t, got.Turns)
-	of.turn.id, of.turn.request = got.Turns[0].TurnID, string(got.Turns[0].RequestID)
+	newest := got.Turns[0]
+	if i := slices.IndexFunc(got.Turns, func(t sessions.Turn) bool { return string(t.RequestID) == of.turn.request }); i > 0 {
+		newest = got.Turns[i]
+	}
+	of.turn.id, of.turn.request = newest.TurnID, string(newest.RequestID)
 }
 
 // name is told the id of a session.
@@ -185,7 +193,7 @@ func (m *machine) again(t *rapid.T) {
 func (m *machine) join(t *rapid.T) {
 	var ids []string
 	for request, k := range m.model.claims {
-		if k.runs() && k.asked.text != "" {
+		if k.runs() && k.turn.begun && k.turn.request == request && k.asked.text != "" {
 			ids = append(ids, request)
 		}
 	}
@@ -242,31 +250,45 @@ func (m *machine) told(why sessions.Code) {
 // await waits for the ends of turns that go on by themselves.
 func (m *machine) await(ctx context.Context, of []*session) {
 	for _, s := range of {
-		last := s.turns[len(s.turns)-1]
+		last := s.begun[len(s.begun)-1]
 		if !last.status.Terminal() {
 			m.player.await(m.t, last.held, m.model.arrivals[last.held])
 			continue
 		}
-		got, err := m.host.Turn(ctx, &api.TurnArgs{Address: address{id: s.id}.wire(), TurnID: last.id, Wait: api.WaitDone})
+		args := &api.TurnArgs{Address: address{id: s.id}.wire(), TurnID: last.id, Wait: api.WaitDone}
+		if last.id == "" { // it was text when it was accepted
+			args.RequestID = sessions.RequestID(last.request)
+		}
+		got, err := m.host.Turn(ctx, args)
 		require.NoError(m.t, err)
 		require.Equal(m.t, last.status, got.Turn.Status)
 	}
 }
 
+// settle waits until a session has come to where the contract has it.
+func (m *machine) settle(s *session) {
+	if s == nil || len(s.begun) == 0 {
+		return
+	}
+	ctx, cancel := within()
+	defer cancel()
+	m.await(ctx, []*session{s})
+}
+
 // keptText lets the contract know of text that was durable when the host was
 // left behind, of a turn that was not taken up again: it depends on the time
 // that it was held for.
-func (m *machine) keptText(of []*session) {
-	for _, s := range of {
-		prompt, n := s.position()
-		text := script(prompt, n, m.model.ill).before
-		if s.turns[len(s.turns)-1].code != sessions.CodeCrashLoop || text == "" {
+func (m *machine) keptText(of []looped) {
+	for _, end := range of {
+		s := end.session
+		if end.text == "" {
 			continue
 		}
 		got, code := ask(m.world, (*hostAccess).Messages, &api.MessagesArgs{Address: address{id: s.id}.wire()})
 		require.Empty(m.t, code)
 		if len(got.Messages) > len(s.messages) {
-			s.say(message{role: sessions.RoleAssistant, text: text, interrupted: true})
+			kept := message{role: sessions.RoleAssistant, text: end.text, interrupted: true}
+			s.messages = slices.Insert(s.messages, end.after, kept)
 		}
 	}
 }

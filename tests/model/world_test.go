@@ -70,7 +70,8 @@ func (w *world) start() {
 		PromptTimeout: 1000 * time.Hour, ToolTimeout: 1000 * time.Hour, // the clock is set, and gates stay closed
 	}
 	w.host, err = host.New(store, map[string]host.Profile{sessions.DefaultProfile: profile}, host.Config{
-		Tools: w.player.tree(w.t), IdleTTL: w.setting.idle, StopGrace: time.Millisecond,
+		Limits: sessions.Limits{QueuedPrompts: queueLimit},
+		Tools:  w.player.tree(w.t), IdleTTL: w.setting.idle, StopGrace: time.Millisecond,
 		Now: func() time.Time { return time.UnixMilli(w.clock.Load()) },
 	})
 	require.NoError(w.t, err)
