@@ -3,6 +3,8 @@ package client_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -86,7 +88,16 @@ func TestCancelAndDelete(t *testing.T) {
 // counting is a service that answers by operation and counts what it is asked.
 type counting struct {
 	cancel, get, turn, remove func(ctx context.Context) (any, error)
-	asked                     []api.Op
+
+	mu  sync.Mutex
+	ops []api.Op
+}
+
+// asked is what it was asked, in order.
+func (s *counting) asked() []api.Op {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.ops)
 }
 
 func (s *counting) do(ctx context.Context, _ api.Caller, args any, _ emitFunc) (any, error) {
@@ -99,7 +110,9 @@ func (s *counting) do(ctx context.Context, _ api.Caller, args any, _ emitFunc) (
 	case *api.TurnArgs:
 		answer, op = s.turn, api.OpTurn
 	}
-	s.asked = append(s.asked, op)
+	s.mu.Lock()
+	s.ops = append(s.ops, op)
+	s.mu.Unlock()
 	return answer(ctx)
 }
 
@@ -124,19 +137,19 @@ func TestCancelAndDeleteSaysWhichStepItReached(t *testing.T) {
 	refused := gives(nil, sessions.Errorf(sessions.CodeForbidden, "No."))
 	began := make(chan struct{}, 1)
 	for name, c := range map[string]struct {
-		service counting
+		service *counting
 		ends    bool // the caller's context ends once a request hangs
 		step    client.Step
 		code    sessions.Code // "" for the end of the context
 		asked   []api.Op
 	}{
-		"cancel refused": {counting{refused, idle, nil, deleted, nil}, false, client.StepCancel, sessions.CodeForbidden, []api.Op{api.OpCancel}},
-		"cancel hangs":   {counting{hangs(began), idle, nil, deleted, nil}, true, client.StepCancel, "", []api.Op{api.OpCancel}},
-		"get refused":    {counting{cancelled, refused, nil, deleted, nil}, false, client.StepWait, sessions.CodeForbidden, []api.Op{api.OpCancel, api.OpSessionGet}},
-		"turn refused":   {counting{cancelled, running, refused, deleted, nil}, false, client.StepWait, sessions.CodeForbidden, []api.Op{api.OpCancel, api.OpSessionGet, api.OpTurn}},
-		"turn hangs":     {counting{cancelled, running, hangs(began), deleted, nil}, true, client.StepWait, "", []api.Op{api.OpCancel, api.OpSessionGet, api.OpTurn}},
-		"delete refused": {counting{cancelled, idle, nil, refused, nil}, false, client.StepDelete, sessions.CodeForbidden, []api.Op{api.OpCancel, api.OpSessionGet, api.OpSessionDelete}},
-		"delete hangs":   {counting{cancelled, idle, nil, hangs(began), nil}, true, client.StepDelete, "", []api.Op{api.OpCancel, api.OpSessionGet, api.OpSessionDelete}},
+		"cancel refused": {&counting{cancel: refused, get: idle, remove: deleted}, false, client.StepCancel, sessions.CodeForbidden, []api.Op{api.OpCancel}},
+		"cancel hangs":   {&counting{cancel: hangs(began), get: idle, remove: deleted}, true, client.StepCancel, "", []api.Op{api.OpCancel}},
+		"get refused":    {&counting{cancel: cancelled, get: refused, remove: deleted}, false, client.StepWait, sessions.CodeForbidden, []api.Op{api.OpCancel, api.OpSessionGet}},
+		"turn refused":   {&counting{cancel: cancelled, get: running, turn: refused, remove: deleted}, false, client.StepWait, sessions.CodeForbidden, []api.Op{api.OpCancel, api.OpSessionGet, api.OpTurn}},
+		"turn hangs":     {&counting{cancel: cancelled, get: running, turn: hangs(began), remove: deleted}, true, client.StepWait, "", []api.Op{api.OpCancel, api.OpSessionGet, api.OpTurn}},
+		"delete refused": {&counting{cancel: cancelled, get: idle, remove: refused}, false, client.StepDelete, sessions.CodeForbidden, []api.Op{api.OpCancel, api.OpSessionGet, api.OpSessionDelete}},
+		"delete hangs":   {&counting{cancel: cancelled, get: idle, remove: hangs(began)}, true, client.StepDelete, "", []api.Op{api.OpCancel, api.OpSessionGet, api.OpSessionDelete}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			remote := dial(t, &service{do: c.service.do})
@@ -154,7 +167,7 @@ func TestCancelAndDeleteSaysWhichStepItReached(t *testing.T) {
 			} else {
 				require.Equal(t, c.code, sessions.CodeOf(err))
 			}
-			require.Equal(t, c.asked, c.service.asked, "one cancel, one delete")
+			require.Equal(t, c.asked, c.service.asked(), "one cancel, one delete")
 		})
 	}
 }
@@ -163,8 +176,8 @@ func TestCancelAndDeleteSaysWhichStepItReached(t *testing.T) {
 func TestCancelAndDeleteOfWhatSomebodyElseDeletes(t *testing.T) {
 	gone := gives(nil, sessions.ErrNoSession)
 	for _, s := range []*counting{
-		{gives(nil, sessions.Errorf(sessions.CodeSessionDeleted, "Gone.")), gone, nil, nil, nil},
-		{gives(api.CancelResult{}, nil), gone, nil, nil, nil},
+		{cancel: gives(nil, sessions.Errorf(sessions.CodeSessionDeleted, "Gone.")), get: gone},
+		{cancel: gives(api.CancelResult{}, nil), get: gone},
 	} {
 		s.remove = gives(api.SessionDeleteResult{}, nil)
 		done, err := dial(t, &service{do: s.do}).CancelAndDelete(t.Context(), atK, time.Minute)
@@ -186,6 +199,6 @@ func TestCancelAndDeleteGivesUpWaiting(t *testing.T) {
 		require.True(t, ok, "%v", err)
 		require.Equal(t, step, at.Step)
 		require.True(t, client.IsSessionBusy(err), "%v", err)
-		require.NotContains(t, s.asked, api.OpSessionDelete)
+		require.NotContains(t, s.asked(), api.OpSessionDelete)
 	}
 }
