@@ -69,8 +69,11 @@ func errMaxIterations(max int) *sessions.Error {
 }
 
 func errOverBudget(b allowance, used int64) *sessions.Error {
-	return sessions.TooLarge(b.limit, b.max, "The budget of %d tokens is used up, with %d consumed; raise %s, or wait for the next day if it is a day's.",
-		b.max, used, b.limit).With("used", used)
+	way := "raise " + b.limit
+	if b.limit == "ownerDayTokens" {
+		way += ", or wait for the next day of UTC"
+	}
+	return sessions.TooLarge(b.limit, b.max, "The budget of %d tokens is used up, with %d consumed; %s.", b.max, used, way).With("used", used)
 }
 
 func errScope(path string) *sessions.Error {

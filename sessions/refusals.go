@@ -37,7 +37,7 @@ var ErrNoRef = Errorf(CodeNotFound, "The session has no such remote sub-session.
 
 // ErrTreeBusy refuses a delete that is to leave busy sessions alone. Its
 // details.reason tells it from other conflicts.
-var ErrTreeBusy = Errorf(CodeConflict, "The session, or one below it, is busy; wait for its turn to end or delete it with the turn.").
+var ErrTreeBusy = Errorf(CodeConflict, "The session, or one below it, is busy; wait for its turn to end, or delete with ifBusy cancel, which ends the turn.").
 	With("reason", ReasonBusy)
 
 // ReasonBusy is the details.reason of ErrTreeBusy.
