@@ -38,8 +38,8 @@ the turn has ended, as one value.`,
 	f.at.add(command)
 	flags := command.Flags()
 	flags.StringVar(&f.requestID, "request-id", "", "`id` that makes the prompt safe to repeat")
-	flags.StringVar(&f.busy, "busy", "", "what to do when the session is busy: reject, queue, interrupt or steer (`policy`)")
-	flags.StringVar(&f.wait, "wait", "", "how long to wait: done, pending or accepted (`until`)")
+	flags.StringVar(&f.busy, "busy", "", "`what` to do when the session is busy: reject, queue, interrupt or steer (default reject)")
+	flags.StringVar(&f.wait, "wait", "", "wait `until` the turn is done or pending, or only until the prompt is accepted (default done)")
 	jsonFlag(command, &f.json)
 	a.hostFlag(command)
 	return command

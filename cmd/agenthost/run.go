@@ -62,7 +62,7 @@ func (a *app) rootCommand() *cobra.Command {
 	flags.StringVar(&a.config, "config", "", "configuration `file` (default agenthost.yaml, if it is there)")
 	flags.StringVar(&a.db, "db", "", "database, as a `path` or sqlite:path (default agenthost.db)")
 	flags.StringArrayVar(&a.set, "set", nil, "set one `setting=value` of the configuration; may be repeated")
-	flags.StringVar(&a.logLevel, "log-level", "warn", "what is logged to stderr: debug, info, warn or error (`level`)")
+	flags.StringVar(&a.logLevel, "log-level", "warn", "the lowest `level` that is logged to stderr: debug, info, warn or error")
 	root.AddCommand(
 		a.serveCommand(), a.promptCommand(), a.chatCommand(), a.sessionsCommand(), a.cancelCommand(), a.usageCommand(),
 		a.purgeCommand(), a.toolsCommand(), a.configCommand(), a.versionCommand(), a.searchCommand(),

@@ -26,7 +26,7 @@ func (a *app) closeCommand() *cobra.Command {
 		_, err = fmt.Fprintf(a.stdout, "closed at %s\n", done.Session.ClosedAt)
 		return err
 	})
-	command.Flags().StringVar(&reason, "reason", "", "`why`, to be kept with the session")
+	command.Flags().StringVar(&reason, "reason", "", "the `reason`, kept with the session")
 	return command
 }
 

@@ -47,9 +47,9 @@ anybody waiting for it.`,
 		return a.printReceipt(*done.Receipt, done.Teardown)
 	})
 	flags := command.Flags()
-	flags.StringVar(&f.ifBusy, "if-busy", string(api.IfBusyCancel), "when a turn is under way: `cancel` it, or reject and change nothing")
-	flags.StringVar(&f.children, "children", string(sessions.Cascade), "local sub-sessions: `cascade` deletes them too, detach lets them live on as roots")
-	flags.DurationVar(&f.grace, "grace", api.DefaultDeleteGraceMs*time.Millisecond, "how `long` to wait for the removal to be done, at most 1m")
+	flags.StringVar(&f.ifBusy, "if-busy", string(api.IfBusyCancel), "`what` to do when a turn of the session or one below it is under way: cancel it, or reject, which changes nothing")
+	flags.StringVar(&f.children, "children", string(sessions.Cascade), "`what` to do with local sub-sessions: cascade deletes them too, detach lets them live on as roots")
+	flags.DurationVar(&f.grace, "grace", api.DefaultDeleteGraceMs*time.Millisecond, "the longest `time` to wait for the removal to be done, at most 1m")
 	return command
 }
 

@@ -42,7 +42,7 @@ When there are more, stderr says how to go on.`,
 	flags.StringToStringVar(&f.labels, "label", nil, "only those with a label `name=value`; may be repeated")
 	flags.StringVar(&f.parent, "parent", "", "only the children of a session `id`")
 	flags.BoolVar(&f.roots, "roots", false, "only those without a parent")
-	flags.IntVar(&f.limit, "limit", api.DefaultPageLimit, "how `many`")
+	flags.IntVar(&f.limit, "limit", api.DefaultPageLimit, "at most this `number` of them")
 	flags.StringVar(&f.cursor, "cursor", "", "go on after this `cursor`, with the same filters")
 	flags.BoolVar(&f.all, "all", false, "list them all")
 	jsonFlag(command, &f.json)

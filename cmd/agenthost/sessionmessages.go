@@ -19,7 +19,7 @@ type pageFlags struct {
 }
 
 func (f *pageFlags) add(command *cobra.Command) {
-	command.Flags().IntVar(&f.limit, "limit", api.DefaultHistoryLimit, "how `many`")
+	command.Flags().IntVar(&f.limit, "limit", api.DefaultHistoryLimit, "at most this `number` of them")
 	command.Flags().BoolVar(&f.backward, "newest-first", false, "from the end")
 }
 

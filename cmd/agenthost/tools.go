@@ -27,7 +27,7 @@ func (a *app) toolsCommand() *cobra.Command {
 		Use:   "tools",
 		Short: "Print the tree of tools that a host with this configuration has",
 		Long: `Print the tree of tools that a host with this configuration has. It starts the MCP
-servers to ask for theirs.`,
+servers to ask for theirs. An agent may call those that the tools of its profile name.`,
 		Args: cobra.NoArgs,
 		RunE: a.does(func(ctx context.Context, _ []string) error {
 			c, err := a.settings()
