@@ -185,7 +185,9 @@ type RefStore interface {
 	// unchanged. The same holds among the refs of one call. INVALID_REQUEST, and
 	// nothing is stored, when one has no valid location.
 	AddRefs(ctx context.Context, parent Incarnation, refs []Ref) ([]Ref, error)
-	// SettleRef changes the status of a remote ref; NOT_FOUND when there is none.
+	// SettleRef changes the status of a remote ref; NOT_FOUND when there is none. One
+	// that is closed stays so, without an error: what is heard late of the child is
+	// older than that.
 	SettleRef(ctx context.Context, c SettleRef) error
 	// RemoveRef forgets a remote ref. None is no error.
 	RemoveRef(ctx context.Context, parent Incarnation, child SessionID) error

@@ -84,6 +84,9 @@ func (s *Store) SettleRef(ctx context.Context, c sessions.SettleRef) error {
 		if i < 0 {
 			return false, sessions.ErrNoRef
 		}
+		if r.refs[i].Status == sessions.RefClosed {
+			return false, nil
+		}
 		r.refs[i].Status, r.refs[i].EndedAt = c.Status, 0
 		if c.Status.Ended() {
 			r.refs[i].EndedAt = c.Now

@@ -131,8 +131,9 @@ func (s *Store) SettleRef(ctx context.Context, c sessions.SettleRef) error {
 		if err := requireLife(t, c.Parent); err != nil {
 			return false, err
 		}
-		n, err := t.exec("UPDATE sub_session_refs SET status = ?, ended_ms = ? WHERE sid = ? AND child_id = ? AND location = 'remote'",
-			c.Status, ended, c.Parent, c.Child)
+		n, err := t.exec(`UPDATE sub_session_refs SET status = iif(status = ?1, status, ?2), ended_ms = iif(status = ?1, ended_ms, ?3)
+            WHERE sid = ?4 AND child_id = ?5 AND location = 'remote'`,
+			sessions.RefClosed, c.Status, ended, c.Parent, c.Child)
 		if err == nil && n == 0 {
 			err = sessions.ErrNoRef
 		}

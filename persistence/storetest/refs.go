@@ -203,6 +203,10 @@ func refSettled(t *testing.T, f Factory) {
 			require.Zero(t, got.EndedAt)
 		}
 	}
+	require.NoError(t, settle("far", sessions.RefClosed))
+	closed := w.refs(life)[0]
+	require.NoError(t, settle("far", sessions.RefIdle), "what is heard late")
+	require.Equal(t, closed, w.refs(life)[0])
 	requireCode(t, sessions.CodeNotFound, settle("near", sessions.RefIdle))
 	requireCode(t, sessions.CodeNotFound, settle("nobody", sessions.RefIdle))
 	for _, id := range []sessions.SessionID{"near", "far", "far", "nobody"} {
