@@ -1,7 +1,6 @@
 package actors
 
 import (
-	"context"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -32,6 +31,7 @@ type agent struct {
 	busy    bool           // a question is at the store whose answer later messages wait for
 	next    *accepted      // an accept's answer, while the end of the turn before is still on its way
 	held    []any          // messages behind what is at the store, in order
+	late    any            // the one that had waited and is handled now
 
 	waiting    []*waitingPrompt // prompts that the store has kept aside, and who waits for them
 	recovering bool             // the first of them is one of many that the last host left
@@ -128,8 +128,9 @@ func (a *agent) Receive(ctx actor.Context) {
 // proceed takes up, after every message, what waited for it.
 func (a *agent) proceed(ctx actor.Context) {
 	if next := a.next; next != nil && a.run == nil {
-		a.next = nil
+		a.next, a.late = nil, next
 		a.handleAccepted(ctx, next)
+		a.late = nil
 	}
 	a.startNext()
 	a.takeHeld(ctx)
@@ -190,9 +191,10 @@ func (a *agent) turnAway(ctx actor.Context, req request) {
 // takeHeld handles what waited, up to the next message that goes to the store.
 func (a *agent) takeHeld(ctx actor.Context) {
 	for len(a.held) > 0 && !a.busy {
-		msg := a.held[0]
+		a.late = a.held[0]
 		a.held = a.held[1:]
-		a.take(ctx, msg)
+		a.take(ctx, a.late)
+		a.late = nil
 	}
 	if len(a.held) == 0 {
 		a.held = nil
@@ -356,44 +358,4 @@ func (a *agent) abandonRun(err *sessions.Error) {
 	a.deps.admission.free()
 	a.finishAll(err)
 	a.run = nil
-}
-
-// breakDown is what is left to do after a panic: answer everyone, end the turn,
-// and leave. during is the message that was being handled.
-func (a *agent) breakDown(during any) {
-	a.defunct = true
-	switch msg := during.(type) {
-	case request:
-		msg.refuse(errFault())
-	case *closedSession:
-		msg.request.refuse(errFault())
-	case *detachedSession:
-		msg.request.refuse(errFault())
-	case *accepted:
-		a.breakAccept(msg)
-	case *startedNext:
-		if msg.found {
-			a.breakStart(msg.turn)
-		}
-	case *withdrawn:
-		if msg.cancel != nil {
-			msg.cancel.refuse(errFault())
-		}
-	case *turnEnded:
-		if a.run != nil && a.run == msg.run {
-			a.run = nil
-			a.deps.admission.free()
-		}
-	}
-	leaves := len(a.waiting) > 0
-	a.refuseCallers(errFault())
-	a.dropWaiting(errFault())
-	if r := a.run; r != nil {
-		a.deps.background(func(ctx context.Context) { r.cut(ctx, cutFailed(errFault())) })
-	}
-	a.proposeIdle()
-	if leaves {
-		a.leaveBehind()
-	}
-	a.deps.send(a.self, &brokeDown{})
 }

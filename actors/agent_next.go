@@ -14,10 +14,9 @@ func (a *agent) startNext() {
 	if a.run != nil || a.busy || a.pausing || a.ending != nil || a.defunct || len(a.waiting) == 0 {
 		return
 	}
-	a.busy = true
 	d, self, throttled := a.deps, a.self, a.recovering
 	cmd := sessions.StartTurn{Fence: a.fence, Now: d.nowMs()}
-	a.recovering = false
+	a.busy, a.recovering = true, false
 	d.background(func(ctx context.Context) {
 		if throttled {
 			select {
@@ -60,27 +59,6 @@ func (a *agent) beginQueued(started sessions.AcceptedTurn) {
 	a.takeWaiting(w.request)
 	a.going++
 	a.run.start()
-}
-
-// breakStart is beginQueued for an agent that breaks down: the turn is the agent's
-// to end.
-func (a *agent) breakStart(started sessions.AcceptedTurn) {
-	if a.run == nil {
-		a.adopt(started, nil, a.addQueued(started.Turn).callers)
-	}
-	a.takeWaiting(started.Turn.RequestID)
-}
-
-// breakAccept does the same for a prompt that the store has accepted.
-func (a *agent) breakAccept(msg *accepted) {
-	msg.prompt.refuse(errFault())
-	switch {
-	case msg.err != nil || msg.turn.Duplicate || msg.turn.Steers:
-	case msg.starts() && a.run == nil:
-		a.adopt(msg.turn, nil, nil)
-	case !msg.starts() && a.findWaiting(msg.prompt.Request.ID) == nil:
-		a.waiting = append(a.waiting, &waitingPrompt{request: msg.prompt.Request.ID, turn: msg.turn.Turn})
-	}
 }
 
 // pauseStarts waits until the store may be back.

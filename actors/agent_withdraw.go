@@ -9,13 +9,13 @@ import (
 
 // withdraw asks the store for the end of a prompt that waits.
 func (a *agent) withdraw(msg *withdrawn) {
-	a.busy = true
 	msg.fence = a.activation()
 	cmd := sessions.WithdrawTurn{
 		Fence: msg.fence, RequestID: msg.request, Failure: msg.failure.Info(),
 		ClaimTTLMs: a.deps.dedupTTL.Milliseconds(), Now: a.deps.nowMs(),
 	}
 	d, self := a.deps, a.self
+	a.busy = true
 	d.background(func(ctx context.Context) {
 		msg.done, msg.found, msg.err = d.store.WithdrawTurn(ctx, cmd)
 		d.send(self, msg)
