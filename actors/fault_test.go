@@ -153,7 +153,7 @@ func TestPanicOfAnAgentLeavesItsQueueToTheNext(t *testing.T) {
 	w.Send(at, "another", with(sessions.BusyQueue)).Accepted()
 	c.armed.Store(true)
 	w.Send(at, "second").Failed(sessions.CodeInternal)
-	w.Eventually(func() bool { return len(w.History(at)) == 6 }, "that the queue has run")
+	w.Eventually(func() bool { return w.Session(at).TurnCount == 3 }, "that the queue has run")
 	w.Eventually(func() bool {
 		_, busy := w.System.Counts()
 		return busy == 0
