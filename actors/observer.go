@@ -7,9 +7,9 @@ import (
 )
 
 // Observer hears what a System does, so that it can be counted. Its methods are
-// called from many goroutines at once, also from actors: they must not block. They
-// get no content, and no id or key. The names they get are those of the
-// configuration and of mounted tools.
+// called from many goroutines at once, also from actors: they must not block. A
+// panic of one is logged. They get no content, and no id or key. The names they get
+// are those of the configuration and of mounted tools.
 type Observer interface {
 	// Prompted hears of each prompt once, as soon as it is known what becomes of it.
 	Prompted(outcome PromptOutcome)

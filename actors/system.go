@@ -87,13 +87,13 @@ func newDeps(store sessions.Store, profiles map[string]Profile, c Config) (*deps
 		idleTTL:    cmp.Or(c.IdleTTL, defaultIdleTTL),
 		dedupTTL:   cmp.Or(c.DedupTTL, defaultDedupTTL),
 		log:        c.Logger, now: c.Now, announce: c.Announce, residents: &residents{},
-		observer: c.Observer, tracer: c.Tracer,
+		observer: Unobserved{}, tracer: c.Tracer,
 	}
 	if d.tree == nil {
 		d.tree = &tools.Tree{}
 	}
-	if d.observer == nil {
-		d.observer = Unobserved{}
+	if c.Observer != nil {
+		d.observer = guarded{d, c.Observer}
 	}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
