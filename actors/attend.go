@@ -22,10 +22,11 @@ func (m *attend) address() sessions.Address { return m.parent }
 func (m *attend) refuse(*sessions.Error)    {}
 
 // attendChildren sees to it that the parents of children with an unfinished turn
-// look after them. The turns have their agents by then.
+// look after them. The turns have their agents by then. Those that are queued are
+// not the parents', who prompt no child that is busy.
 func (s *System) attendChildren(busy []sessions.BusyTurn) {
 	for _, b := range busy {
-		if b.Session.ParentID != "" && b.Session.ParentLocation == sessions.Local {
+		if b.Turn.Status != sessions.TurnIsQueued && b.Session.ParentID != "" && b.Session.ParentLocation == sessions.Local {
 			s.deps.send(s.deps.root, &attend{parent: sessions.Address{ID: b.Session.ParentID}, child: b})
 		}
 	}
