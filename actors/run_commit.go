@@ -2,6 +2,8 @@ package actors
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -163,13 +165,23 @@ func (r *run) tryPersist(life context.Context, build func(*sessions.CommitTurn) 
 	return false, nil
 }
 
+// logRefused tells of a write that the store will never take. That of a life that
+// is over is how a delete ends a turn, and no fault.
+func (r *run) logRefused(what string, err error) {
+	level := slog.LevelError
+	if errors.Is(err, sessions.ErrFenced) {
+		level = slog.LevelDebug
+	}
+	r.deps.log.Log(r.deps.lifetime, level, what, r.named("error", err)...)
+}
+
 // notStored sorts the errors of a commit: those that may pass, those that say
 // the turn is not this run's any more, and those for which it must fail.
 func (r *run) notStored(err error) (again bool, _ error) {
 	if mayPass(err) {
 		return true, err
 	}
-	r.deps.log.Error("step refused by the store", r.named("error", err)...)
+	r.logRefused("step refused by the store", err)
 	if sessions.CodeOf(err) != sessions.CodeConflict {
 		return false, err
 	}

@@ -113,7 +113,7 @@ func (r *run) storeEnd(life context.Context, c sessions.CommitTurn, how cutting)
 			return
 		}
 		if !mayPass(err) {
-			r.deps.log.Error("turn end refused by the store", r.named("error", err)...)
+			r.logRefused("turn end refused by the store", err)
 			refusal := sessions.AsError(err)
 			if refusal.Code == sessions.CodeConflict {
 				refusal = errDeleted()

@@ -201,6 +201,8 @@ func (r *run) resultOf(p plannedCall, got toolReply, took time.Duration) *callRe
 		res.err = errToolTooLarge(len(told.Message), limit).Info()
 	case isTold:
 		res.err = errTool(p.call.Path, "%s", told.Message).Info()
+	case r.ctx.Err() != nil: // the turn has ended, and with it the call
+		res.err = toolFault(p.call.Path, got.err).Info()
 	default:
 		res.err = toolFault(p.call.Path, got.err).Info()
 		r.deps.log.Warn("tool call failed", r.named("path", p.call.Path, "call", p.call.ID, "error", got.err)...)

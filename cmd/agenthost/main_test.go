@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -106,14 +107,19 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// freeAddress returns an address on which nothing listens.
+// freeAddress returns an address on which nothing listens. Each has a loopback IP
+// of its own, so that no other listener and no connection takes the port before
+// it is used.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	pid, n := os.Getpid(), addresses.Add(1)
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", 1+pid>>8%254, pid%256, 1+n%254))
 	require.NoError(t, err)
 	defer listener.Close()
 	return listener.Addr().String()
 }
+
+var addresses atomic.Int64
 
 func exitCode(err error) int {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {

@@ -61,9 +61,15 @@ func (a *app) printReceipt(r sessions.Receipt, rest api.Teardown) error {
 			rows = append(rows, fmt.Sprintf("  %-20s %d\n", name, n))
 		}
 	}
+	if r.Files > 0 {
+		rows = append(rows, fmt.Sprintf("  %-20s %d\n", "files", r.Files))
+	}
 	state := "complete"
 	if rest == api.TeardownPending || !r.Complete {
 		state = "the rest follows in the background"
+	}
+	if r.Compacted {
+		state += ", no byte of it is left"
 	}
 	_, err := fmt.Fprintf(a.stdout, "deleted %s, %s\n%s", counted(r.Sessions, "session"), state, strings.Join(rows, ""))
 	return err

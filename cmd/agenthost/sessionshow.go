@@ -47,6 +47,9 @@ func (a *app) printSession(s sessions.Session) error {
 	add("messages", fmt.Sprintf("%d, in %s; %d queued", s.MessageCount, counted(s.TurnCount, "turn"), s.Queued))
 	add("created", s.CreatedAt.String())
 	add("active", s.LastActiveAt.String())
+	if s.ClosedAt != 0 {
+		add("closed", strings.TrimSuffix(s.ClosedAt.String()+", "+s.ClosedReason, ", "))
+	}
 	if s.ActiveTurn != nil {
 		add("turn", fmt.Sprintf("%s, %s since %s", s.ActiveTurn.TurnID, s.ActiveTurn.Status, s.ActiveTurn.StartedAt))
 	}

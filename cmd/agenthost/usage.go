@@ -55,7 +55,10 @@ there are or ever were, and the last days one by one.`,
 func (f *usageFlags) args(args []string) (api.UsageArgs, error) {
 	asked := api.UsageArgs{By: sessions.UsageScope(f.by)}
 	isNamed := len(args) > 0 || !f.at.isZero()
+	scopes := []sessions.UsageScope{"", sessions.UsageBySession, sessions.UsageByTree, sessions.UsageByOwner}
 	switch {
+	case !slices.Contains(scopes, asked.By):
+		return asked, usagef("--by is session, tree or owner, not %q", f.by)
 	case !isNamed && f.by == "":
 		asked.By = sessions.UsageByOwner
 	case isNamed && asked.By == sessions.UsageByOwner:

@@ -90,16 +90,17 @@ func (r *Remote) reach(ctx context.Context, ask func(context.Context, *client.Cl
 	lostAt := time.Now().Add(r.config.Grace)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		err := r.attempt(ctx, ask)
+		left := time.Until(lostAt)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case !outOfReach(err):
 			return err
-		case time.Now().Add(pause).After(lostAt):
+		case left <= 0:
 			return r.errLost("has been out of reach for too long").Because(err)
 		}
 		select {
-		case <-time.After(pause):
+		case <-time.After(min(pause, left)): // so that the last try comes at the end of the grace
 		case <-ctx.Done():
 			return ctx.Err()
 		}

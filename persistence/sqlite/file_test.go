@@ -72,6 +72,7 @@ func TestASchemaThisProgramDoesNotKnowIsRefused(t *testing.T) {
 		"a newer version":             "INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, 1)",
 		"a migration that differs":    "UPDATE migration_hashes SET sha256 = 'else'",
 		"a migration of another name": "UPDATE migration_hashes SET name = 'else.sql'",
+		"a migration left out":        "DELETE FROM goose_db_version WHERE version_id = 2",
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.db")

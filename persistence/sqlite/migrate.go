@@ -52,8 +52,11 @@ func migrate(ctx context.Context, db *sql.DB, files fs.FS) error {
 	if err := checkHashes(ctx, db, files); err != nil {
 		return err
 	}
-	if _, err := provider.Up(ctx); err != nil {
+	if _, err := provider.Up(ctx); hasKnownCause(err) {
 		return translate(err)
+	} else if err != nil {
+		return sessions.Errorf(sessions.CodeConflict,
+			"The store's schema, version %d, cannot be brought to version %d; use the program that made the store.", current, target).Because(err)
 	}
 	return recordHashes(ctx, db, files, provider.ListSources())
 }
