@@ -168,6 +168,8 @@ func (l localAgents) Cancel(ctx context.Context, child sessions.Ref, request ses
 	select {
 	case r := <-reply:
 		return asError(r.Err)
+	case <-l.deps.lifetime.Done(): // there is no root any more that would answer
+		return errStopping()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
