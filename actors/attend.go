@@ -21,12 +21,14 @@ func (m *attend) owner() sessions.Owner     { return m.child.Session.Owner }
 func (m *attend) address() sessions.Address { return m.parent }
 func (m *attend) refuse(*sessions.Error)    {}
 
-// attendChildren sees to it that the parents of children with an unfinished turn
-// look after them. The turns have their agents by then. Those that are queued are
-// not the parents', who prompt no child that is busy.
+// attendChildren sees to it that parents look after the unfinished turns that they
+// have asked their children for. The turns have their agents by then. Those that
+// are queued are not the parents', who prompt no child that is busy, and neither
+// is what others ask of a child.
 func (s *System) attendChildren(busy []sessions.BusyTurn) {
 	for _, b := range busy {
-		if b.Turn.Status != sessions.TurnIsQueued && b.Session.ParentID != "" && b.Session.ParentLocation == sessions.Local {
+		asked := subagent.Asked(b.Turn.RequestID) && b.Turn.Status != sessions.TurnIsQueued
+		if asked && b.Session.ParentID != "" && b.Session.ParentLocation == sessions.Local {
 			s.deps.send(s.deps.root, &attend{parent: sessions.Address{ID: b.Session.ParentID}, child: b})
 		}
 	}

@@ -66,6 +66,27 @@ func TestPromptsThatWaitForAChild(t *testing.T) {
 	}
 }
 
+// What others ask of a child is not its parent's, after a restart as before it: the
+// parent does not stay for it, and so does not end it either.
+func TestAParentLeavesAloneWhatOthersAskOfItsChild(t *testing.T) {
+	o := func() *scripted.StrictOracle { return family(acts("from others", scripted.Step{Hang: true})) }
+	before := o()
+	w := actortest.Open(t, profiles(before, delegating, shortTTL), actortest.Config{})
+	at, child := actortest.Key("a"), actortest.ID("child")
+	w.Say(at, "hello")
+	_, err := w.Store.CreateSession(t.Context(), sessions.CreateSession{Owner: actortest.Owner, At: child, Profile: sessions.DefaultProfile,
+		ParentID: w.Session(at).ID, ParentLocation: sessions.Local})
+	require.NoError(t, err)
+	w.Send(child, "from others", actortest.As("q")).Accepted()
+	require.NoError(t, before.Await(t.Context(), 2))
+	w = cutAndReopen(t, w, profiles(o(), delegating, shortTTL), nil)
+
+	w.Say(at, "hello again")
+	w.Eventually(func() bool { return !w.Resident(at) }, "that the parent has left")
+	require.Equal(t, sessions.TurnIsRunning, w.Turns(child)[0].Status)
+	require.True(t, w.Cancel(child))
+}
+
 // After a restart, too, a parent ends what its companion works at, and not the
 // prompts that others have sent there.
 func TestAParentAttendsNoPromptThatWaitsForItsCompanion(t *testing.T) {

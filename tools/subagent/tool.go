@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"agenthost/sessions"
 	"agenthost/tools"
@@ -81,5 +82,11 @@ func (t *Tool) Invoke(ctx context.Context, call tools.Call) (json.RawMessage, er
 // requestOf is the id under which a call prompts its child, each time that it is
 // run. Call ids are unique over all lives.
 func requestOf(call tools.Call) sessions.RequestID {
-	return sessions.RequestID("subagent:" + string(call.CallID))
+	return sessions.RequestID(requestPrefix + string(call.CallID))
 }
+
+const requestPrefix = "subagent:"
+
+// Asked reports whether a child was prompted under the id by a call of its
+// parent, and not by somebody else.
+func Asked(id sessions.RequestID) bool { return strings.HasPrefix(string(id), requestPrefix) }
