@@ -54,20 +54,19 @@ type ended struct {
 }
 
 func (s *Store) deleteSession(c sessions.DeleteSession, hidden func([]sessions.DeletedSession), r *removal) error {
-	var lives []sessions.Incarnation
 	end, err := deleting(s, func() (ended, error) {
 		return do(always, s.writer, func(t *tx) (ended, error) {
 			end, err := s.hide(t, c)
-			lives = end.lives()
-			s.underway.own(r, lives) // before anyone else can see them
+			s.underway.own(r, end.lives()) // before anyone else can see them
 			return end, err
 		})
 	})
 	if err != nil {
-		s.underway.leave(r, lives)
+		s.underway.leave(r)
 		return err
 	}
 	if len(end.gone) == 0 {
+		s.underway.leave(r)
 		// A delete cut short by a crash may have left rows of an earlier life.
 		return s.removeLeftovers(always, c.Owner)
 	}
@@ -75,7 +74,7 @@ func (s *Store) deleteSession(c sessions.DeleteSession, hidden func([]sessions.D
 	if hidden != nil {
 		hidden(end.gone)
 	}
-	return s.remove(always, lives, r)
+	return s.remove(always, end.lives(), r)
 }
 
 func (e ended) lives() []sessions.Incarnation {

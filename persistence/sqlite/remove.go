@@ -146,8 +146,7 @@ func (r *removal) soFar() (sessions.Receipt, bool) {
 // chunk by chunk. It is called once for a removal. It stops at the next chunk when
 // ctx ends or the store closes; a later sweep goes on.
 func (s *Store) remove(ctx context.Context, lives []sessions.Incarnation, r *removal) error {
-	defer close(r.done)
-	defer s.underway.leave(r, lives)
+	defer s.underway.leave(r)
 	if err := s.removeFoldersOf(lives, r); err != nil {
 		return err
 	}

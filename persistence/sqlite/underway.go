@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"maps"
 	"sync"
 
 	"agenthost/sessions"
@@ -35,10 +36,12 @@ func (u *underway) take(r *removal, hidden []hiddenLife) []sessions.Incarnation 
 	return mine
 }
 
-// own gives a removal lives that it has hidden itself.
+// own gives a removal the lives that it has hidden itself, and no others: a job
+// that is run again may find fewer than the first time.
 func (u *underway) own(r *removal, lives []sessions.Incarnation) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	u.drop(r)
 	for _, life := range lives {
 		u.set(life, r)
 	}
@@ -51,15 +54,17 @@ func (u *underway) set(life sessions.Incarnation, r *removal) {
 	u.lives[life] = r
 }
 
-// leave lets go of what a removal has: it is gone, or a later one takes it up.
-func (u *underway) leave(r *removal, lives []sessions.Incarnation) {
+// leave ends a removal: what it has is gone, or a later one takes it up. It is
+// called once, on every way out, as others may be waiting for it.
+func (u *underway) leave(r *removal) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for _, life := range lives {
-		if u.lives[life] == r {
-			delete(u.lives, life)
-		}
-	}
+	u.drop(r)
+	close(r.done)
+}
+
+func (u *underway) drop(r *removal) {
+	maps.DeleteFunc(u.lives, func(_ sessions.Incarnation, of *removal) bool { return of == r })
 }
 
 // clear keeps what an owner has hidden for the removal that is about to hide all
