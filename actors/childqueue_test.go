@@ -87,6 +87,28 @@ func TestAParentLeavesAloneWhatOthersAskOfItsChild(t *testing.T) {
 	require.True(t, w.Cancel(child))
 }
 
+// A parent that waits for its companion, and is cancelled, leaves alone a turn that
+// others have asked the companion for.
+func TestACancelledWaitLeavesAloneWhatOthersAsk(t *testing.T) {
+	gate := make(chan struct{})
+	o := family(bid("begin", helper("ask", "hello")), bid("collect", helper("wait", "")),
+		acts("from others", scripted.Step{Gate: gate, Text: "theirs"}))
+	w := actortest.New(t, profiles(o, delegating, shortTTL), actortest.Config{})
+	at := actortest.Key("a")
+	w.Say(at, "begin")
+	child := actortest.ID(refsOf(t, w, at)[0].SessionID)
+	theirs := w.Send(child, "from others")
+	theirs.Accepted()
+	collect := w.Send(at, "collect")
+	collect.Accepted()
+	require.NoError(t, o.Await(t.Context(), 5))
+	require.True(t, w.Cancel(at))
+	collect.Failed(sessions.CodeCancelled)
+	w.Eventually(func() bool { return !w.Resident(at) }, "that the call is over, and the parent has left")
+	close(gate)
+	require.Equal(t, "theirs", theirs.Completed())
+}
+
 // After a restart, too, a parent ends what its companion works at, and not the
 // prompts that others have sent there.
 func TestAParentAttendsNoPromptThatWaitsForItsCompanion(t *testing.T) {

@@ -127,10 +127,12 @@ func (l localAgents) Wait(ctx context.Context, child sessions.Ref, work subagent
 		ended, err := l.ended(ctx, child, work.Turn.TurnID)
 		switch sessions.CodeOf(err) {
 		case sessions.CodeStoreUnavailable:
+		case "":
+			return ended, nil
 		case sessions.CodeSessionNotFound, sessions.CodeNotFound: // it was there when its turn was
-			return ended, errDeleted()
+			return work, errDeleted()
 		default:
-			return ended, err
+			return work, err
 		}
 		select {
 		case <-time.After(wait):

@@ -51,10 +51,18 @@ func (e *errand) spawn(ctx context.Context, known *sessions.Ref) (any, error) {
 	if work.Turn.Status.Terminal() {
 		return show(child, work.Status()), nil
 	}
-	if err := e.show(child, sessions.RefRunning); err != nil {
+	if err = e.show(child, sessions.RefRunning); err == nil {
+		e.call.Turn.Beside(func(ctx context.Context) { e.watch(ctx, child, work) })
+	}
+	if ctx.Err() != nil { // the turn may have ended before there was a watch to hear of it
+		if cutOff(ctx) {
+			cancel(ctx, e.place, child, requestOf(e.call))
+		}
+		return nil, ctx.Err()
+	}
+	if err != nil {
 		return nil, err
 	}
-	e.call.Turn.Beside(func(ctx context.Context) { e.watch(ctx, child, work) })
 	return show(child, sessions.RefRunning), nil
 }
 
@@ -67,17 +75,19 @@ func (e *errand) watch(ctx context.Context, child sessions.Ref, work Work) {
 }
 
 // wait waits for the turn that a companion is at, or takes the one it ended last.
+// One that others have asked for goes on when the wait is cut off.
 func (e *errand) wait(ctx context.Context, child sessions.Ref) (any, error) {
-	work, some, err := e.place.Latest(ctx, child)
+	latest, some, err := e.place.Latest(ctx, child)
 	if err == nil && !some {
 		return nil, failure("The companion %q was not asked for anything yet; send it a message.", child.Name)
 	}
+	work := latest
 	if err == nil {
-		work, err = e.await(ctx, child, work)
+		work, err = e.await(ctx, child, latest)
 	}
 	if ctx.Err() != nil {
-		if cutOff(ctx) && !timedOut(ctx) {
-			cancel(ctx, e.place, child, work.Turn.RequestID)
+		if cutOff(ctx) && !timedOut(ctx) && Asked(latest.Turn.RequestID) {
+			cancel(ctx, e.place, child, latest.Turn.RequestID)
 		}
 		return nil, ctx.Err()
 	}
