@@ -316,6 +316,7 @@ func (a *agent) refuseCallers(err *sessions.Error) {
 	a.callers, a.cancels = nil, nil
 	if a.parting != nil {
 		a.parting.refuse(err) // it goes on; only its caller does not wait
+		a.parting = nil
 	}
 }
 

@@ -25,9 +25,11 @@ func (a *agent) handleCloseSession(msg *Close) {
 // handleClosed answers a close, and ends the session's subscriptions behind its
 // last frame.
 func (a *agent) handleClosed(msg *closedSession) {
-	a.busy, a.parting = false, nil
+	waits := a.endParting()
 	if msg.err != nil {
-		msg.request.refuse(a.partingError(msg.err))
+		if waits {
+			msg.request.refuse(a.partingError(msg.err))
+		}
 		return
 	}
 	s := msg.done.Session
@@ -40,7 +42,17 @@ func (a *agent) handleClosed(msg *closedSession) {
 			Change: sessions.SessionUpdated, SessionID: s.ID, Status: s.Status,
 		})
 	}
-	answer(msg.request.Reply, SessionReply{Session: s})
+	if waits {
+		answer(msg.request.Reply, SessionReply{Session: s})
+	}
+}
+
+// endParting ends the Close or Detach under way, and reports whether its caller
+// still waits for an answer.
+func (a *agent) endParting() (waits bool) {
+	waits = a.parting != nil
+	a.busy, a.parting = false, nil
+	return waits
 }
 
 // handleDetach ends the turn, if there is one, so that the session takes prompts
@@ -60,12 +72,13 @@ func (a *agent) handleDetach(msg *Detach) {
 
 // handleDetached answers a detach.
 func (a *agent) handleDetached(msg *detachedSession) {
-	a.busy, a.parting = false, nil
-	if msg.err != nil {
+	switch waits := a.endParting(); {
+	case !waits:
+	case msg.err != nil:
 		msg.request.refuse(a.partingError(msg.err))
-		return
+	default:
+		answer(msg.request.Reply, SessionReply{Session: msg.session})
 	}
-	answer(msg.request.Reply, SessionReply{Session: msg.session})
 }
 
 // partingError is the answer to a Close or Detach that the store did not carry

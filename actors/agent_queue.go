@@ -155,6 +155,7 @@ func (a *agent) settleTexts(msg *turnEnded) {
 		text := a.takeWaiting(turn.RequestID)
 		w := a.addQueued(turn)
 		if text != nil {
+			a.letOut(text) // a repeat may have found the queued turn before this end was heard of
 			w.fingerprint, w.callers, w.lastFrame = text.fingerprint, text.callers, text.lastFrame
 		}
 	}

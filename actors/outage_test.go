@@ -100,6 +100,23 @@ func TestCancelDuringAnOutage(t *testing.T) {
 	require.Equal(t, "fine", w.Say(at, "go on"))
 }
 
+// A close that is told of an outage goes on, and its caller has had its answer.
+func TestCloseDuringAnOutageIsAnsweredOnce(t *testing.T) {
+	g := &gatedStore{}
+	w := actortest.New(t, profiles(script(scripted.Step{Text: "half", Hang: true})), actortest.Config{Wrap: g.wrap})
+	at := actortest.Key("a")
+	call := w.Send(at, "work")
+	call.Accepted()
+	g.set(func(g *gatedStore) { g.onCommit = func(sessions.CommitTurn) error { return away } })
+	reply := make(chan actors.SessionReply, 1)
+	w.System.ActorSystem().Root.Send(w.System.Root(), &actors.Close{Owner: actortest.Owner, At: at, Reply: reply})
+	require.Equal(t, sessions.CodeStoreUnavailable, (<-reply).Err.Code)
+	call.Failed(sessions.CodeStoreUnavailable)
+	g.set(func(g *gatedStore) { g.onCommit = nil })
+	w.Send(at, "more").Failed(sessions.CodeSessionClosed) // behind the close
+	require.Empty(t, reply)
+}
+
 // A delete ends also what waits for the store.
 func TestDeleteDuringAnOutageOfTheEnd(t *testing.T) {
 	g := &gatedStore{}
