@@ -36,7 +36,7 @@ const (
 	defaultTimeout = 5 * time.Second
 	defaultMemory  = 64 << 20
 	minMemory      = 4 << 20
-	maxMemory      = 4 << 30
+	maxMemory      = 2 << 30
 )
 
 type args struct {

@@ -4,7 +4,7 @@ import "fmt"
 
 const (
 	minMemoryBytes = 4 << 20
-	maxMemoryBytes = 4 << 30
+	maxMemoryBytes = 2 << 30
 )
 
 // checkMemory refuses a memory in which no engine would start, and one that no
