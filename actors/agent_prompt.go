@@ -254,7 +254,7 @@ func (a *agent) handleResume(msg *resume) {
 func (a *agent) learn(s sessions.Session) {
 	isNew := a.fence.Epoch == 0
 	a.bind(s)
-	if a.run == nil {
+	if a.run == nil && s.Fence.Epoch > a.fence.Epoch { // an answer may be older than what the last run has left
 		a.fence = s.Fence
 	}
 	if isNew {
