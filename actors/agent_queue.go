@@ -15,6 +15,7 @@ type waitingPrompt struct {
 	turn        sessions.Turn // that is queued, or that the text steers
 	steers      bool          // it is text
 	lastFrame   int64         // of the session when it was accepted
+	leaving     bool          // its withdrawal is at the store
 	callers     []caller
 }
 
@@ -160,7 +161,7 @@ func (a *agent) settleTexts(msg *turnEnded) {
 		}
 	}
 	for _, w := range slices.Clone(a.waiting) {
-		if !w.steers {
+		if !w.steers || w.leaving { // the answer to the withdrawal says what became of it
 			continue
 		}
 		a.takeWaiting(w.request)

@@ -16,6 +16,9 @@ func (a *agent) withdraw(msg *withdrawn) {
 	}
 	d, self := a.deps, a.self
 	a.busy = true
+	if w := a.findWaiting(msg.request); w != nil {
+		w.leaving = true
+	}
 	d.background(func(ctx context.Context) {
 		msg.done, msg.found, msg.err = d.store.WithdrawTurn(ctx, cmd)
 		d.send(self, msg)
@@ -25,6 +28,10 @@ func (a *agent) withdraw(msg *withdrawn) {
 // handleWithdrawn answers those whose prompt was withdrawn, and who withdrew it.
 func (a *agent) handleWithdrawn(msg *withdrawn) {
 	a.busy = false
+	w := a.findWaiting(msg.request)
+	if w != nil {
+		w.leaving = false
+	}
 	switch {
 	case errors.Is(msg.err, sessions.ErrFenced) && msg.fence != a.activation():
 		a.withdraw(msg) // its own run has raised the epoch since
@@ -38,6 +45,8 @@ func (a *agent) handleWithdrawn(msg *withdrawn) {
 			w.refuse(msg.failure)
 			a.letOut(w)
 		}
+	case w != nil && w.steers && (a.run == nil || a.run.turn.TurnID != w.turn.TurnID):
+		a.endLateText(w)
 	}
 	switch {
 	case msg.cancel == nil:
@@ -45,6 +54,23 @@ func (a *agent) handleWithdrawn(msg *withdrawn) {
 		msg.cancel.refuse(a.partingError(msg.err))
 	default:
 		answer(msg.cancel.Reply, CancelReply{Cancelled: msg.found})
+	}
+}
+
+// endLateText answers those whose text was not withdrawn, as far as the store has
+// said, and whose turn has ended meanwhile without making a turn of it: a cancel
+// has ended the text with the turn; with any other end it was withdrawn after all.
+func (a *agent) endLateText(w *waitingPrompt) {
+	a.takeWaiting(w.request)
+	for _, c := range w.callers {
+		switch end := a.last; {
+		case end == nil || end.run.turn.TurnID != w.turn.TurnID:
+			c.prompt.refuse(errFault().With("turnId", w.turn.TurnID))
+		case end.reply.Turn.Status == sessions.TurnIsCancelled:
+			a.endText(c, end)
+		default:
+			c.prompt.refuse(errCancelled(w.turn.TurnID))
+		}
 	}
 }
 

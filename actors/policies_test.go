@@ -177,10 +177,7 @@ func TestKilledWithPromptsThatWait(t *testing.T) {
 		require.True(t, r.Duplicate)
 	}
 	require.Equal(t, []string{"work", "text 1", "text 0", "text 2"}, users(again.History(at)))
-	again.Eventually(func() bool { // a repeat may be answered from the store before the agent has heard of the end
-		_, busy := again.System.Counts()
-		return busy == 0
-	}, "that no turn is busy")
+	requireNoBusy(t, again)
 	w.Delete(at)
 	for _, call := range append(waiting, first) {
 		call.Failed(sessions.CodeSessionDeleted)

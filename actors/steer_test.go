@@ -329,3 +329,45 @@ func steps(n int) oracleFunc {
 		yield(oracle.TextDelta{Text: "done"}, nil)
 	}
 }
+
+// slowWithdrawal is a store whose answer to a withdrawal comes late.
+type slowWithdrawal struct {
+	sessions.Store
+	stored, answers chan struct{}
+}
+
+func (s *slowWithdrawal) WithdrawTurn(ctx context.Context, c sessions.WithdrawTurn) (sessions.WithdrawnTurn, bool, error) {
+	done, found, err := s.Store.WithdrawTurn(ctx, c)
+	close(s.stored)
+	<-s.answers
+	return done, found, err
+}
+
+// Text is withdrawn, and its turn ends before the agent hears of that: the caller
+// is not told that a turn has answered what it has not read.
+func TestTextIsWithdrawnAsItsTurnEnds(t *testing.T) {
+	gate := make(chan struct{})
+	o := gatedWork(gate)
+	slow := &slowWithdrawal{stored: make(chan struct{}), answers: make(chan struct{})}
+	w := actortest.New(t, profiles(o), actortest.Config{Wrap: func(s sessions.Store) sessions.Store {
+		slow.Store = s
+		return slow
+	}})
+	at := actortest.Key("a")
+	first := w.Send(at, "work")
+	require.NoError(t, o.Await(t.Context(), 1))
+	text := w.Send(at, "text", steers, actortest.As("s"))
+	text.Accepted()
+	cancelled := make(chan bool, 1)
+	go func() {
+		did, _ := w.System.Cancel(context.Background(), actors.Cancel{Owner: actortest.Owner, At: at, RequestID: "s"})
+		cancelled <- did
+	}()
+	<-slow.stored
+	close(gate)
+	require.Equal(t, "done", first.Completed())
+	close(slow.answers)
+	text.Failed(sessions.CodeCancelled)
+	require.True(t, <-cancelled)
+	require.Equal(t, []string{"work"}, users(w.History(at)))
+}
