@@ -59,7 +59,7 @@ const (
 	sweepEvery = time.Minute
 )
 
-// Host is one running host. It acts as the owner sessions.LocalOwner; As gives
+// Host is one running host. It acts as the owner sessions.LocalOwner and may administer; As gives
 // the operations to another caller.
 type Host struct {
 	*Access
@@ -108,7 +108,7 @@ func New(store sessions.Store, profiles map[string]Profile, c Config) (*Host, er
 		}
 		return nil, err
 	}
-	h.Access = h.As(api.Caller{Owner: sessions.LocalOwner})
+	h.Access = h.As(api.Caller{Owner: sessions.LocalOwner, Admin: true})
 	return h, nil
 }
 

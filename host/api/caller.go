@@ -7,4 +7,6 @@ type Caller struct {
 	Owner sessions.Owner
 	// Admin says that the caller may act for every owner.
 	Admin bool
+	// Key is the key that the caller came with, "" for none.
+	Key sessions.KeyID
 }

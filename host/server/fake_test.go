@@ -106,13 +106,17 @@ func startStoppable(t *testing.T, s *service, config server.Config) (address str
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
+	return listener.Addr().String(), startOn(listener, s, config)
+}
+
+func startOn(listener net.Listener, s *service, config server.Config) (stop func() error) {
 	if config.DrainFor == 0 {
 		config.DrainFor = time.Millisecond // tests of the drain give their own
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- server.New(s, config).Serve(ctx, listener) }()
-	return listener.Addr().String(), sync.OnceValue(func() error { cancel(); return <-served })
+	return sync.OnceValue(func() error { cancel(); return <-served })
 }
 
 // answer is an HTTP response, read whole.
@@ -157,8 +161,12 @@ func sendFrom(t *testing.T, method, url string, body io.Reader, header ...string
 		}
 		r.Header.Set(header[i], header[i+1])
 	}
-	transport := &http.Transport{DisableKeepAlives: true}
-	response, err := transport.RoundTrip(r)
+	return exchange(t, &http.Transport{DisableKeepAlives: true}, r)
+}
+
+func exchange(t *testing.T, by http.RoundTripper, r *http.Request) answer {
+	t.Helper()
+	response, err := by.RoundTrip(r)
 	require.NoError(t, err)
 	defer response.Body.Close()
 	data, err := io.ReadAll(response.Body)

@@ -10,9 +10,6 @@ import (
 	"agenthost/sessions"
 )
 
-// retryAfterSeconds is what OVERLOADED callers are told to wait.
-const retryAfterSeconds = "1"
-
 // replyTo returns the reply to request id: result, or err when it is set.
 func replyTo(id *string, result json.RawMessage, err error) api.Reply {
 	if err != nil {
@@ -28,8 +25,11 @@ func (s *Server) refuse(w http.ResponseWriter, id *string, err error) {
 	if _, method := errors.AsType[methodError](err); method {
 		status = http.StatusMethodNotAllowed
 	}
-	if reply.Error.Code == sessions.CodeOverloaded {
-		w.Header().Set("Retry-After", retryAfterSeconds)
+	if wait := api.RetryAfter(err); wait != "" {
+		w.Header().Set("Retry-After", wait)
+	}
+	if reply.Error.Code == sessions.CodeUnauthenticated {
+		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
 	s.writeReply(w, status, reply)
 }
