@@ -265,6 +265,12 @@ type CommitTurn struct {
 	// stop of the host cut short: it raises the session's epoch.
 	Resume *TurnResume
 	End    *TurnEnd
+	// Wait, when not empty, makes the turn wait for clients to answer these calls,
+	// which are in call order. Its frame waiting is derived from it and stored
+	// last. It is not for a commit with End.
+	Wait []Pending
+	// GoOn says that a turn that waits runs again. Messages may come with it.
+	GoOn bool
 	// Steer takes the text that waits for the turn into the history, behind
 	// Messages: see CommittedTurn.Steered. It is not for a commit with End.
 	Steer bool

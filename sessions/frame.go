@@ -18,6 +18,8 @@ const (
 	FrameToolCall      FrameType = "tool_call"
 	FrameToolResult    FrameType = "tool_result"
 	FrameUsage         FrameType = "usage"
+	FrameWaiting       FrameType = "waiting"
+	FrameAnswered      FrameType = "answered"
 	FrameChild         FrameType = "child"
 	FrameCompleted     FrameType = "completed"
 	FrameFailed        FrameType = "failed"
@@ -84,6 +86,14 @@ type (
 	UsageReported struct {
 		Usage Usage `json:"usage"`
 	}
+	// Waiting: the turn needs clients to answer these calls.
+	Waiting struct {
+		Pending []Pending `json:"pending"`
+	}
+	// Answered: a client has answered a call; what it gave is told at the call's end.
+	Answered struct {
+		CallID CallID `json:"callId"`
+	}
 	// ChildChanged: a sub-session was started by the turn, or changed its status.
 	ChildChanged struct {
 		SessionID SessionID `json:"sessionId"`
@@ -128,6 +138,8 @@ func (MessageAppended) frameType() FrameType { return FrameMessage }
 func (CallStarted) frameType() FrameType     { return FrameToolCall }
 func (CallEnded) frameType() FrameType       { return FrameToolResult }
 func (UsageReported) frameType() FrameType   { return FrameUsage }
+func (Waiting) frameType() FrameType         { return FrameWaiting }
+func (Answered) frameType() FrameType        { return FrameAnswered }
 func (ChildChanged) frameType() FrameType    { return FrameChild }
 func (Completed) frameType() FrameType       { return FrameCompleted }
 func (Failed) frameType() FrameType          { return FrameFailed }
@@ -196,6 +208,8 @@ var frameDecoders = map[FrameType]func([]byte) (FrameBody, error){
 	FrameToolCall:      decodeBody[CallStarted],
 	FrameToolResult:    decodeBody[CallEnded],
 	FrameUsage:         decodeBody[UsageReported],
+	FrameWaiting:       decodeBody[Waiting],
+	FrameAnswered:      decodeBody[Answered],
 	FrameChild:         decodeBody[ChildChanged],
 	FrameCompleted:     decodeBody[Completed],
 	FrameFailed:        decodeBody[Failed],

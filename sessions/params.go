@@ -14,10 +14,14 @@ type Inference struct {
 	// AnswerSchema is the JSON Schema of the object that every answer must hold,
 	// without spaces between its parts; nil for free text.
 	AnswerSchema json.RawMessage `json:"answerSchema,omitempty"`
+	// ClientTools are tools that clients run, beside those of the tool tree.
+	ClientTools []ClientTool `json:"clientTools,omitempty"`
 }
 
 // IsZero reports whether nothing is asked.
-func (i Inference) IsZero() bool { return i.Params == (Params{}) && i.AnswerSchema == nil }
+func (i Inference) IsZero() bool {
+	return i.Params == (Params{}) && i.AnswerSchema == nil && len(i.ClientTools) == 0
+}
 
 // Params tune the answers of a model. What is not set is left to the provider,
 // and an adapter leaves out what its provider does not have.

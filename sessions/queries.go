@@ -9,6 +9,7 @@ type Resolution struct {
 	Key        Key
 	Profile    string
 	Generation int64 // the owner's, from 1
+	Waits      bool  // the session's active turn waits for clients
 }
 
 // SessionQuery asks for a page of sessions. Zero values do not filter.

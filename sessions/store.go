@@ -131,10 +131,23 @@ type TurnWriter interface {
 	// in one transaction. Message seqs must continue the session's exactly.
 	// ErrFenced and ErrTurnEnded refuse the whole of it.
 	//
+	// A commit with Wait stores what the turn waits for; one with GoOn or End
+	// forgets it, but keeps of each answer enough to tell the same from another for
+	// as long as the session lives. The time between is added to the turn's
+	// WaitedMs.
+	//
 	// At the end of a turn, text that still waits for it becomes the next turns,
 	// in order and before those queued; if the turn was cancelled, the text ends
 	// with it, and its claims name the turn that ended.
 	CommitTurn(ctx context.Context, c CommitTurn) (CommittedTurn, error)
+
+	// AnswerCall stores what a client answers to a call of a turn that waits, and
+	// the frame answered. The turn goes on waiting until a commit with GoOn. The
+	// same answer again is no error, also after the call has ended; another one is
+	// CONFLICT. NOT_FOUND when the session has no such call, or it has ended
+	// without that answer; INVALID_REQUEST when the answer is not of the call's
+	// kind. SESSION_NOT_FOUND, SESSION_CLOSED, SESSION_DAMAGED.
+	AnswerCall(ctx context.Context, c AnswerCall) (AnsweredCall, error)
 
 	// StartTurn starts the first queued turn as AcceptTurn would have: user
 	// message and frames accepted, started and message in one transaction. found
@@ -219,6 +232,9 @@ type TurnReader interface {
 	TurnByRequest(ctx context.Context, life Incarnation, id RequestID) (Turn, error)
 	// Claim returns the live claim or claim tombstone of a request id.
 	Claim(ctx context.Context, owner Owner, id RequestID, now Time) (Claim, bool, error)
+	// WaitedCalls returns what a turn waits for, and the answers there are; empty
+	// when it does not wait.
+	WaitedCalls(ctx context.Context, life Incarnation, id TurnID) (WaitedCalls, error)
 	// BusyTurns returns every turn of the store that is not terminal, by index: the
 	// active ones first, oldest first, then those queued, which are in the order of
 	// their start within a session.

@@ -70,6 +70,10 @@ type Turn struct {
 	Limits TurnLimits `json:"-"`
 	// Inference holds for this turn: the request's over the profile's.
 	Inference Inference `json:"-"`
+	// WaitedMs is for how long the turn has waited for clients, in milliseconds,
+	// without the wait that began at WaitingSince, which is 0 unless it waits now.
+	WaitedMs     int64 `json:"-"`
+	WaitingSince Time  `json:"-"`
 	// FirstFrame and LastFrame are the seqs of the turn's first frame and, once
 	// it is terminal, of its last; 0 when there is none yet.
 	FirstFrame, LastFrame int64 `json:"-"`
@@ -84,6 +88,7 @@ type Turn struct {
 type TurnLimits struct {
 	MaxIterations   int   // model calls
 	PromptTimeoutMs int64 // milliseconds from started, waiting not counted
+	WaitTimeoutMs   int64 // milliseconds of one wait for clients; 0 means no bound
 }
 
 // Usage counts what model calls consumed.
