@@ -21,7 +21,8 @@ type Oracle interface {
 	// deltas and tool calls in the model's order, usage, and a Stop last. On an
 	// error it yields it once, with a nil part, and ends; parts yielded before
 	// stand. Breaking off the loop or ending ctx ends the call. Errors are
-	// LLM_API_FAILURE with the provider's text as cause only, or ctx's error.
+	// LLM_API_FAILURE with the provider's text as cause only, or ctx's error. One of
+	// a request that the model's context window does not take is made by Overflow.
 	Infer(ctx context.Context, r Request) iter.Seq2[Part, error]
 }
 

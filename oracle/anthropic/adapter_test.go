@@ -29,6 +29,15 @@ var adapter = adaptertest.Adapter{
 		"error of no JSON":   "event: error\ndata: overloaded\n\n",
 		"no JSON":            anthropictest.Event("content_block_delta", `<html>`),
 	},
+	TooLong: map[string]string{
+		"prompt": `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 208310 tokens > 200000 maximum"},"request_id":"req_1"}`,
+		"prompt and answer": `{"type":"error","error":{"type":"invalid_request_error","message":"input length and ` + "`max_tokens`" +
+			` exceed context limit: 195000 + 8192 > 200000, decrease input length or ` + "`max_tokens`" + ` and try again"},"request_id":"req_1"}`,
+		"bytes": `{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"},"request_id":"req_1"}`,
+	},
+	TooLongEvents: map[string]string{
+		"prompt": anthropictest.Error("invalid_request_error", "prompt is too long: 208310 tokens > 200000 maximum"),
+	},
 }
 
 func TestAdapter(t *testing.T) {

@@ -65,6 +65,21 @@ func TestUsageCountsWhatTheCacheServedAndTook(t *testing.T) {
 	require.Equal(t, oracle.StopDone, a.Stop)
 }
 
+func TestAFullContextWithoutTextIsAnOverflow(t *testing.T) {
+	for name, events := range map[string][]string{
+		"at once": nil,
+		"in the thoughts": {anthropictest.Block(0, `{"type":"thinking","thinking":"","signature":""}`),
+			anthropictest.ThoughtDelta(0, "Hm."), anthropictest.BlockStop(0)},
+		"in a call": {anthropictest.CallBlock(0, "a", "x"), anthropictest.ArgsDelta(0, `{"n":`), anthropictest.BlockStop(0)},
+	} {
+		events = append(append([]string{anthropictest.Start(1, 0, 0)}, events...), anthropictest.End("model_context_window_exceeded", 1), anthropictest.Stop)
+		a, server := adapter.Ask(t, anthropictest.Stream(events...))
+		require.ErrorIs(t, a.Err, oracle.ErrOverflow, name)
+		require.Empty(t, a.Calls, name)
+		require.Len(t, server.Requests(), 1, name)
+	}
+}
+
 func TestStopReasons(t *testing.T) {
 	said := []string{anthropictest.Start(1, 0, 0), anthropictest.TextBlock(0), anthropictest.Delta(0, "some")}
 	ended := func(reason string) anthropictest.Reply {

@@ -27,7 +27,7 @@ func (o *Oracle) attempt(ctx context.Context, params sdk.MessageNewParams, answe
 	stream := o.client.NewStreaming(ctx, params, option.WithResponseInto(&response))
 	defer stream.Close()
 	if err := stream.Err(); err != nil {
-		return err
+		return provider.JudgeRefusal(err, tooLong)
 	}
 	events := ssestream.NewDecoder(response)
 	if events == nil {
@@ -63,7 +63,7 @@ func (r *reading) take(event ssestream.Event) (done bool, err error) {
 		return false, fmt.Errorf("%w: an event is no JSON: %w", provider.ErrBroken, err)
 	}
 	if event.Type == "error" || e.Type == "error" {
-		return false, fmt.Errorf("the provider reported in mid stream: %s", data)
+		return false, reported(data)
 	}
 	switch e.Type {
 	case "message_start":
@@ -110,6 +110,7 @@ func (r *reading) stop(reason sdk.StopReason) {
 	}
 	r.stopReason = reason
 	r.Refused = reason == sdk.StopReasonRefusal
+	r.Full = reason == sdk.StopReasonModelContextWindowExceeded
 	switch reason {
 	case sdk.StopReasonMaxTokens, sdk.StopReasonModelContextWindowExceeded, sdk.StopReasonPauseTurn:
 		r.Cut = true
@@ -141,4 +142,13 @@ func (r *reading) recount(u sdk.MessageDeltaUsage) {
 	if n := u.InputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens; n > 0 {
 		r.Usage.InputTokens, r.Usage.CachedTokens = n, u.CacheReadInputTokens
 	}
+}
+
+// reported is the error that a stream reports.
+func reported(data string) error {
+	err := fmt.Errorf("the provider reported in mid stream: %s", data)
+	if tooLong(data) {
+		return provider.Overflow(err)
+	}
+	return err
 }

@@ -35,6 +35,17 @@ var adapter = adaptertest.Adapter{
 		"event named error": "event: error\ndata: {\"message\":\"overloaded\"}\n\n",
 		"no JSON":           openaitest.Event(`<html>`),
 	},
+	TooLong: map[string]string{
+		"code": `{"error":{"message":"Your input exceeds the context window of this model. Please adjust your input and try again.",` +
+			`"type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`,
+		"llama.cpp": `{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it",` +
+			`"type":"exceed_context_size_error","n_prompt_tokens":9000,"n_ctx":4096}}`,
+		"vLLM": `{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 9000 tokens ` +
+			`in the messages. Please reduce the length of the messages.","type":"BadRequestError","param":null,"code":400}`,
+	},
+	TooLongEvents: map[string]string{
+		"code": openaitest.Event(`{"error":{"message":"Too long.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`),
+	},
 }
 
 func TestAdapter(t *testing.T) {

@@ -26,7 +26,7 @@ func (o *Oracle) attempt(ctx context.Context, params sdk.ChatCompletionNewParams
 	stream := o.client.NewStreaming(ctx, params, option.WithResponseInto(&response))
 	defer stream.Close()
 	if err := stream.Err(); err != nil {
-		return err
+		return provider.JudgeRefusal(err, tooLong)
 	}
 	events := ssestream.NewDecoder(response)
 	if events == nil {
@@ -57,8 +57,17 @@ func (r *reading) take(event ssestream.Event) (done bool, err error) {
 	}
 	problem := chunk.JSON.ExtraFields["error"].Raw()
 	if event.Type == "error" || problem != "" && problem != "null" {
-		return false, fmt.Errorf("the provider reported in mid stream: %s", data)
+		return false, reported(data)
 	}
 	r.add(chunk)
 	return false, r.Err()
+}
+
+// reported is the error that a stream reports.
+func reported(data string) error {
+	err := fmt.Errorf("the provider reported in mid stream: %s", data)
+	if tooLong(data) {
+		return provider.Overflow(err)
+	}
+	return err
 }

@@ -21,6 +21,9 @@ type Answer struct {
 	// Refused says that the model, or a filter, would not answer; Cut that a
 	// limit ended the answer. Without them calls, or their lack, say why it ended.
 	Refused, Cut bool
+	// Full says that the model's context window ended the answer. One that has no
+	// text by then is none.
+	Full bool
 
 	yield   Yield
 	started bool // a part was given out
@@ -100,6 +103,18 @@ func (a *Answer) give(part oracle.Part) {
 	if !a.left {
 		a.started = true
 		a.left = !a.yield(part, nil)
+	}
+}
+
+// lack returns why a whole answer is none, nil if it is one.
+func (a *Answer) lack() error {
+	switch {
+	case a.Full && !a.started:
+		return Overflow(errFull)
+	case a.isEmpty():
+		return errEmpty
+	default:
+		return nil
 	}
 }
 

@@ -31,8 +31,8 @@ func (c Caller) Infer(ctx context.Context, history []sessions.Message, yield Yie
 	for {
 		a := Answer{yield: yield, used: used, fresh: len(history) + 1}
 		err := attempt(ctx, &a)
-		if err == nil && !a.left && a.isEmpty() {
-			err = errEmpty
+		if err == nil && !a.left {
+			err = a.lack()
 		}
 		switch {
 		case a.left:

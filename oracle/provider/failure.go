@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"agenthost/oracle"
 	"agenthost/sessions"
 )
 
@@ -14,6 +15,7 @@ import (
 var (
 	// ErrBroken is for a stream that ended before its answer did.
 	ErrBroken   = errors.New("the stream ended before the answer did")
+	errFull     = errors.New("the answer had no room in the context window")
 	errEmpty    = errors.New("the answer is empty")
 	errTooLarge = fmt.Errorf("the tool calls of the answer take more than %d bytes", maxCallBytes)
 )
@@ -62,6 +64,9 @@ func (c Caller) Failure(err error) error {
 		text = strings.ReplaceAll(text, c.Key, "[key]")
 	}
 	text = strings.ToValidUTF8(text[:min(len(text), maxErrorText)], "")
+	if errors.Is(err, oracle.ErrOverflow) {
+		return oracle.Overflow(text)
+	}
 	failed := sessions.Errorf(sessions.CodeLLMAPIFailure, "The model call failed; try again later.")
 	if status, ok := errors.AsType[*statusError](err); ok {
 		failed = failed.With("status", status.status)

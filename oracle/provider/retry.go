@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"agenthost/oracle"
 )
 
 // The longest waits before a retry: of the provider's wish, and of our own.
@@ -25,7 +27,8 @@ type retries struct {
 // again reports whether a try that failed with err before its first part is
 // worth another, and counts it.
 func (r *retries) again(err error) bool {
-	if status, ok := errors.AsType[*statusError](err); ok && !status.passing() || errors.Is(err, errTooLarge) {
+	if status, ok := errors.AsType[*statusError](err); ok && !status.passing() ||
+		errors.Is(err, errTooLarge) || errors.Is(err, oracle.ErrOverflow) {
 		return false
 	}
 	if errors.Is(err, errEmpty) {

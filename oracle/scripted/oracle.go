@@ -88,6 +88,9 @@ func (p *player) play(ctx context.Context, step Step, history int) {
 	if step.Fail != "" {
 		p.fail(sessions.Errorf(sessions.CodeLLMAPIFailure, "The model call failed; try again later.").Because(errors.New(step.Fail)))
 	}
+	if step.Overflow {
+		p.fail(oracle.Overflow("the script says so"))
+	}
 	if step.Hang {
 		p.pass(ctx, make(chan struct{}))
 	}

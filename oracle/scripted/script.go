@@ -44,6 +44,9 @@ type Step struct {
 	Calls  []Call
 	// Fail ends the answer with LLM_API_FAILURE whose cause is this text.
 	Fail string
+	// Overflow ends the answer as a model does whose context window does not take
+	// the request.
+	Overflow bool
 	// Hang keeps the answer open until the call's context ends.
 	Hang bool
 	// Usage is reported; Calls in it is 1 unless set.

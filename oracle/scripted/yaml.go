@@ -33,6 +33,7 @@ func Load(file string) (*Oracle, error) {
 //	steps:                    # for calls that no rule matches, one a call
 //	  - deltas: ["Hel", {after: 200ms, text: "lo"}]
 //	  - {delay: 1s, text: "I can", fail: "overloaded"}
+//	  - {overflow: true}      # the model's context window does not take the request
 //	  - {text: "Well", hang: true}
 //	  - {text: "No.", stop: refusal, repeat: true}
 //
@@ -65,15 +66,16 @@ type (
 		Steps  []fileStep `yaml:"steps"`
 	}
 	fileStep struct {
-		Delay  time.Duration `yaml:"delay"`
-		Text   string        `yaml:"text"`
-		Deltas []fileDelta   `yaml:"deltas"`
-		Calls  []fileCall    `yaml:"calls"`
-		Fail   string        `yaml:"fail"`
-		Hang   bool          `yaml:"hang"`
-		Usage  *fileUsage    `yaml:"usage"`
-		Stop   string        `yaml:"stop"`
-		Repeat bool          `yaml:"repeat"`
+		Delay    time.Duration `yaml:"delay"`
+		Text     string        `yaml:"text"`
+		Deltas   []fileDelta   `yaml:"deltas"`
+		Calls    []fileCall    `yaml:"calls"`
+		Fail     string        `yaml:"fail"`
+		Overflow bool          `yaml:"overflow"`
+		Hang     bool          `yaml:"hang"`
+		Usage    *fileUsage    `yaml:"usage"`
+		Stop     string        `yaml:"stop"`
+		Repeat   bool          `yaml:"repeat"`
 	}
 	fileDelta struct {
 		After time.Duration `yaml:"after"`
@@ -139,7 +141,7 @@ func stepsOf(at string, list []fileStep) ([]Step, error) {
 }
 
 func (f fileStep) step(at string) (Step, error) {
-	s := Step{Delay: f.Delay, Text: f.Text, Fail: f.Fail, Hang: f.Hang, Stop: oracle.StopReason(f.Stop), Repeat: f.Repeat}
+	s := Step{Delay: f.Delay, Text: f.Text, Fail: f.Fail, Overflow: f.Overflow, Hang: f.Hang, Stop: oracle.StopReason(f.Stop), Repeat: f.Repeat}
 	switch s.Stop {
 	case "", oracle.StopDone, oracle.StopCalls, oracle.StopLength, oracle.StopRefusal:
 	default:

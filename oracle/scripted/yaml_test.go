@@ -26,6 +26,7 @@ rules:
 steps:
   - deltas: ["Hel", {after: 200ms, text: "lo"}]
   - {delay: 1s, text: "I can", fail: "overloaded"}
+  - {overflow: true}
   - {text: "No.", stop: refusal, repeat: true}
 `
 
@@ -59,6 +60,9 @@ func TestParsePlaysWhatTheFileSays(t *testing.T) {
 		require.ErrorContains(t, sessions.AsError(err).Cause, "overloaded")
 		require.Equal(t, 1200*time.Millisecond, time.Since(start))
 	})
+	_, err = infer(t.Context(), o, user("x"))
+	require.ErrorIs(t, err, oracle.ErrOverflow)
+	require.Equal(t, sessions.CodeLLMAPIFailure, sessions.CodeOf(err))
 	for range 2 {
 		parts, err = infer(t.Context(), o, user("x"))
 		require.NoError(t, err)

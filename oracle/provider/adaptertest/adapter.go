@@ -35,6 +35,9 @@ type Adapter struct {
 	Error func(message string) string     // the event that reports an error
 	// Broken are other events after which a stream is not to be trusted.
 	Broken map[string]string
+	// TooLong are bodies of status 400 that say that the model's context window
+	// does not take the request, and TooLongEvents events that do.
+	TooLong, TooLongEvents map[string]string
 }
 
 // Run runs the suite.
@@ -52,6 +55,7 @@ func (a Adapter) Run(t *testing.T) {
 		"passing statuses are retried":                  testPassingStatuses,
 		"retries end":                                   testRetriesEnd,
 		"other statuses are not retried":                testOtherStatuses,
+		"a request that is too long is told apart":      testOverflow,
 		"a server that is not there fails the call":     testNoServer,
 		"retries wait as asked":                         testWaits,
 		"the context ends a pause":                      testContextEndsPause,
