@@ -252,12 +252,15 @@ type AcceptedTurn struct {
 
 // CommitTurn carries a turn on by one step, and ends it if End is set.
 type CommitTurn struct {
-	Fence      Fence
-	TurnID     TurnID
-	RequestID  RequestID
-	Messages   []Message // Seq set, continuing the session's
-	Frames     []FrameBody
-	State      map[string]json.RawMessage
+	Fence     Fence
+	TurnID    TurnID
+	RequestID RequestID
+	Messages  []Message // Seq set, continuing the session's
+	Frames    []FrameBody
+	State     map[string]json.RawMessage
+	// Summary, when not zero, stands from now on for more of the conversation in
+	// what a model gets than the one before it did.
+	Summary    Summary
 	Usage      Usage  // consumed since the last commit
 	Model      string // what consumed it
 	Iterations int    // model calls of the turn so far

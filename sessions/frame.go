@@ -18,6 +18,7 @@ const (
 	FrameToolCall      FrameType = "tool_call"
 	FrameToolResult    FrameType = "tool_result"
 	FrameUsage         FrameType = "usage"
+	FrameSummary       FrameType = "summary"
 	FrameWaiting       FrameType = "waiting"
 	FrameAnswered      FrameType = "answered"
 	FrameChild         FrameType = "child"
@@ -86,6 +87,13 @@ type (
 	UsageReported struct {
 		Usage Usage `json:"usage"`
 	}
+	// Summarised: the conversation was more than the model's context window takes,
+	// and models get a summary in place of its messages up to ThroughSeq from now on.
+	Summarised struct {
+		ThroughSeq int64  `json:"throughSeq"`
+		Attempt    int    `json:"attempt"` // 1, or more when the turn had to summarise before
+		Text       string `json:"text"`
+	}
 	// Waiting: the turn needs clients to answer these calls.
 	Waiting struct {
 		Pending []Pending `json:"pending"`
@@ -138,6 +146,7 @@ func (MessageAppended) frameType() FrameType { return FrameMessage }
 func (CallStarted) frameType() FrameType     { return FrameToolCall }
 func (CallEnded) frameType() FrameType       { return FrameToolResult }
 func (UsageReported) frameType() FrameType   { return FrameUsage }
+func (Summarised) frameType() FrameType      { return FrameSummary }
 func (Waiting) frameType() FrameType         { return FrameWaiting }
 func (Answered) frameType() FrameType        { return FrameAnswered }
 func (ChildChanged) frameType() FrameType    { return FrameChild }
@@ -208,6 +217,7 @@ var frameDecoders = map[FrameType]func([]byte) (FrameBody, error){
 	FrameToolCall:      decodeBody[CallStarted],
 	FrameToolResult:    decodeBody[CallEnded],
 	FrameUsage:         decodeBody[UsageReported],
+	FrameSummary:       decodeBody[Summarised],
 	FrameWaiting:       decodeBody[Waiting],
 	FrameAnswered:      decodeBody[Answered],
 	FrameChild:         decodeBody[ChildChanged],

@@ -31,6 +31,7 @@ var sampleBodies = []struct {
 	{sessions.CallStarted{Call: sampleCall}, `{"type":"tool_call","call":{"id":"c1","path":"/orders/lookup","args":{"id":7}}}`},
 	{sessions.CallEnded{CallID: "c1", Output: json.RawMessage(`[1]`), Error: sampleError, DurationMs: 9},
 		`{"type":"tool_result","callId":"c1","output":[1],"durationMs":9,"error":{"code":"OVERLOADED","message":"Full.","retryable":true,"details":{"limit":"busyTurns"}}}`},
+	{sessions.Summarised{ThroughSeq: 7, Attempt: 2, Text: "They met."}, `{"type":"summary","throughSeq":7,"attempt":2,"text":"They met."}`},
 	{sessions.Waiting{Pending: []sessions.Pending{{CallID: "c", Kind: sessions.PendingApproval, Path: "/a", Args: json.RawMessage(`{}`), Since: 1_700_000_000_000}}},
 		`{"type":"waiting","pending":[{"callId":"c","kind":"approval","path":"/a","args":{},"since":"2023-11-14T22:13:20.000Z"}]}`},
 	{sessions.Answered{CallID: "c"}, `{"type":"answered","callId":"c"}`},

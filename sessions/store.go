@@ -68,7 +68,8 @@ type SessionWriter interface {
 
 	// ForkSession copies messages into a new session of the same profile, up to
 	// one of them or to the last step stored; calls that are open there get
-	// results that say so. State is copied with the last message only.
+	// results that say so. State is copied with the last message only, and the
+	// newest Summary that stands for nothing else than what was copied.
 	// SESSION_NOT_FOUND, SESSION_DAMAGED; INVALID_REQUEST when there is no such
 	// message; CONFLICT when the new id or key is in use. A repeat of a claimed
 	// request id returns the fork there is.
@@ -129,7 +130,8 @@ type TurnWriter interface {
 	// CommitTurn appends to a turn what it has produced, and ends it when End is
 	// set: messages, frames, state, usage, and the statuses of turn and session
 	// in one transaction. Message seqs must continue the session's exactly.
-	// ErrFenced and ErrTurnEnded refuse the whole of it.
+	// ErrFenced and ErrTurnEnded refuse the whole of it; a Summary that cannot
+	// Follow the one before it is INTERNAL.
 	//
 	// A commit with Wait stores what the turn waits for; one with GoOn or End
 	// forgets it, but keeps of each answer enough to tell the same from another for
@@ -177,6 +179,10 @@ type SessionReader interface {
 	// Messages returns messages of a life; SESSION_DAMAGED when a body fails its
 	// checksum, SESSION_NOT_FOUND when the life is over.
 	Messages(ctx context.Context, life Incarnation, q MessageQuery) (MessagePage, error)
+	// Summary returns what stands for the beginning of the conversation in what a
+	// model gets: the newest that was committed, zero when there is none. Who reads
+	// it before the messages gets both of one time. Errors as Messages.
+	Summary(ctx context.Context, life Incarnation) (Summary, error)
 	// Retirable returns roots that a rule of retention names, those that were
 	// active longest ago first. It is a proposal: only a delete with Retire
 	// looks at whole trees.

@@ -37,6 +37,8 @@ func (p *framePrinter) print(f sessions.Frame) error {
 		return p.note("→ " + body.Call.Path + " " + string(body.Call.Args))
 	case sessions.CallEnded:
 		return p.note("← " + outcome(body) + fmt.Sprintf(" (%d ms)", body.DurationMs))
+	case sessions.Summarised:
+		return p.note(fmt.Sprintf("(the conversation up to #%d is summarised for the model)", body.ThroughSeq))
 	}
 	return nil
 }

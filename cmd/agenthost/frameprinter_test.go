@@ -50,6 +50,13 @@ func TestAFailedCallShowsItsCode(t *testing.T) {
 	require.Equal(t, "← TOOL_INVOKE_FAILED: It broke. (0 ms)\n", errs)
 }
 
+func TestASummaryIsToldOf(t *testing.T) {
+	out, errs := printed(t, sessions.Summarised{ThroughSeq: 12, Attempt: 1, Text: "They met."}, text(1, 2, 0, "Yes\n"))
+	require.Equal(t, "Yes\n", out)
+	require.Equal(t, "(the conversation up to #12 is summarised for the model)\n", errs)
+	require.Equal(t, "up to #12: They met.", frameText(sessions.Frame{Body: sessions.Summarised{ThroughSeq: 12, Text: "They met."}}))
+}
+
 func TestAnAnswerThatBeginsAgainSaysSo(t *testing.T) {
 	out, errs := printed(t, delta(1, 1, 0, "Well, I"), delta(1, 2, 0, "Yes"))
 	require.Equal(t, "Well, I\nYes\n", out)

@@ -144,6 +144,8 @@ func frameText(f sessions.Frame) string {
 		return outcome(body)
 	case sessions.UsageReported:
 		return fmt.Sprintf("%d in, %d out", body.Usage.InputTokens, body.Usage.OutputTokens)
+	case sessions.Summarised:
+		return fmt.Sprintf("up to #%d: %s", body.ThroughSeq, body.Text)
 	case sessions.Failed:
 		return string(body.Error.Code) + ": " + body.Error.Message
 	case sessions.Interrupted:

@@ -28,6 +28,9 @@ func (s *Store) CommitTurn(ctx context.Context, c sessions.CommitTurn) (sessions
 				return sessions.CommittedTurn{}, err
 			}
 		}
+		if err := r.mayFollow(c); err != nil {
+			return sessions.CommittedTurn{}, err
+		}
 		if c.Resume != nil {
 			t.Attempts = c.Resume.Attempts
 			r.session.Fence.Epoch++
@@ -42,6 +45,7 @@ func (s *Store) CommitTurn(ctx context.Context, c sessions.CommitTurn) (sessions
 		for name, raw := range c.State {
 			r.set(name, stateOf(raw), c.Now)
 		}
+		r.summarise(c.Summary)
 		t.Usage = t.Usage.Plus(c.Usage)
 		r.session.Usage = r.session.Usage.Plus(c.Usage)
 		s.addUsage(r, sessions.AddUsage{Model: c.Model, Usage: c.Usage, Now: c.Now})

@@ -61,15 +61,16 @@ func (s *Store) remove(r *record, now sessions.Time, tombstoneMs int64, receipt 
 	}
 	// Named as in other stores, so that receipts can be compared.
 	for rows, n := range map[string]int64{
-		"sessions":         1,
-		"session_messages": int64(len(r.messages)),
-		"activity_frames":  int64(len(r.frames)),
-		"session_state":    int64(len(r.state)),
-		"turns":            int64(len(r.turns)),
-		"pending_prompts":  int64(len(r.pending)),
-		"sub_session_refs": int64(len(r.refs)),
-		"usage":            int64(len(r.usage)),
-		"dedupe_claims":    s.bury(r, now, now+sessions.Time(tombstoneMs)),
+		"sessions":          1,
+		"session_messages":  int64(len(r.messages)),
+		"activity_frames":   int64(len(r.frames)),
+		"session_state":     int64(len(r.state)),
+		"session_summaries": int64(len(r.summaries)),
+		"turns":             int64(len(r.turns)),
+		"pending_prompts":   int64(len(r.pending)),
+		"sub_session_refs":  int64(len(r.refs)),
+		"usage":             int64(len(r.usage)),
+		"dedupe_claims":     s.bury(r, now, now+sessions.Time(tombstoneMs)),
 	} {
 		if n > 0 {
 			receipt.Rows[rows] += n

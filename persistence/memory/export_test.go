@@ -12,7 +12,7 @@ import (
 // tables are the names that the suite knows some collections by.
 var tables = map[string]string{
 	"claims": "dedupe_claims", "claimGraves": "claim_tombstones", "sessionGraves": "session_tombstones",
-	"pending": "pending_prompts",
+	"pending": "pending_prompts", "summaries": "session_summaries",
 }
 
 // Rows returns every item of every collection of the store as text, by

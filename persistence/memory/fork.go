@@ -57,6 +57,7 @@ func (r *record) copyTo(fork *record, c sessions.ForkSession) {
 		m.TurnID = ""
 		fork.append(m)
 	}
+	fork.summarise(r.summaryThrough(fork.session.MessageCount))
 	for _, m := range sessions.CutResults(fork.messages) {
 		m.CreatedAt = c.Now
 		fork.append(m)

@@ -14,8 +14,9 @@ type record struct {
 	frames     []sessions.Frame   // by seq, from firstFrame
 	firstFrame int64
 	state      map[string]value
-	turns      []*turn   // oldest first
-	pending    []*prompt // in the order of their accepts
+	summaries  []sessions.Summary // oldest first
+	turns      []*turn            // oldest first
+	pending    []*prompt          // in the order of their accepts
 	refs       []sessions.Ref
 	usage      map[usageKey]sessions.Usage
 }

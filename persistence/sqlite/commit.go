@@ -285,5 +285,8 @@ func (p *commitment) append(t *tx, session *sessionRow, turn, firstFrame int64, 
 	if err := saveState(t, life, p.state, p.c.Now); err != nil {
 		return err
 	}
+	if err := saveSummary(t, session, p.c); err != nil {
+		return err
+	}
 	return addUsage(t, session.Owner, sessions.AddUsage{Life: life, Model: p.c.Model, Usage: p.c.Usage, Now: p.c.Now})
 }

@@ -158,6 +158,9 @@ func (p *forking) write(t *tx, origin *sessionRow, copied transcript, state []st
 	if err := saveState(t, life, state, p.c.Now); err != nil {
 		return nil, err
 	}
+	if err := copySummary(t, origin, life, p.c); err != nil {
+		return nil, err
+	}
 	if err := p.request.store(t, life, 0); err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ var childTables = []struct{ name, remove string }{
 	{"frame_runs", "DELETE FROM frame_runs WHERE (sid, first_seq) IN (SELECT sid, first_seq FROM frame_runs WHERE sid = ? LIMIT ?)"},
 	{"session_messages", removeSome("session_messages")},
 	{"session_state", removeSome("session_state")},
+	{"session_summaries", removeSome("session_summaries")},
 	{"pending_prompts", removeSome("pending_prompts")},
 	{"turns", removeSome("turns")},
 	{"dedupe_claims", "DELETE FROM dedupe_claims WHERE (owner, request_id) IN (SELECT owner, request_id FROM dedupe_claims WHERE sid = ? LIMIT ?)"},

@@ -81,6 +81,7 @@ func (w *world) busyLife(mark string) sessions.Session {
 		step.State = map[string]json.RawMessage{mark: json.RawMessage(`"` + mark + `"`)}
 		step.Frames = append(step.Frames, sessions.TextPart{Text: mark})
 		if i == 2 {
+			step.Summary = sessions.Summary{ThroughSeq: 2, Text: mark}
 			step.End = nil
 		}
 		w.commit(step)

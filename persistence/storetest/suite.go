@@ -88,6 +88,7 @@ func (f Factory) Run(t *testing.T) {
 		{"resume", testResume},
 		{"state", testState},
 		{"set state", testSetState},
+		{"summary", testSummary},
 		{"turns", testTurns},
 		{"list", testList},
 		{"walk", testWalk},
