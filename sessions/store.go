@@ -26,6 +26,7 @@ type Store interface {
 	TurnReader
 	RefStore
 	UsageStore
+	KeyStore
 	HostStore
 }
 
@@ -225,6 +226,21 @@ type UsageStore interface {
 	// Usage returns sums in no order. Those of a tree are of the session and of
 	// what a delete of it would take along. SESSION_NOT_FOUND when the life is over.
 	Usage(ctx context.Context, q UsageQuery) ([]UsageSum, error)
+}
+
+// KeyStore keeps the keys by which callers prove who they are. Keys are the host's,
+// not an owner's: a clear leaves them.
+type KeyStore interface {
+	// KeyHash returns the hash of a secret: always the same in one store, in another
+	// store another one. It reads nothing.
+	KeyHash(secret string) KeyHash
+	// CreateKey stores a key. CONFLICT when its id or its hash is there already.
+	CreateKey(ctx context.Context, key StoredKey) error
+	// RevokeKey marks a key as revoked and returns it; one that is revoked already
+	// stays as it is. ErrNoKey when there is none. A key is never forgotten.
+	RevokeKey(ctx context.Context, id KeyID, now Time) (AccessKey, error)
+	// Keys returns every key there ever was, oldest first.
+	Keys(ctx context.Context) ([]StoredKey, error)
 }
 
 // TurnReader answers questions about turns and claims.

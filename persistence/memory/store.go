@@ -27,6 +27,7 @@ type Store struct {
 	sessionGraves map[hash]sessionGrave
 	ownerUsage    map[ownUsage]sessions.Usage
 	unheard       []sessions.DeletedSession
+	accessKeys    []sessions.StoredKey // oldest first
 }
 
 var _ sessions.Store = (*Store)(nil)

@@ -86,9 +86,8 @@ func contract(cfg sqlite.Config) storetest.Factory {
 			t.Helper()
 			return holds(t, pathOf(s), text)
 		},
-		// Keys of owners are no part of the port, and a store keeps frames in one
-		// way or the other.
-		Unused: []string{"keys", "frame_runs"},
+		// A store keeps frames in one way or the other.
+		Unused: []string{"frame_runs"},
 		InsertUsage: func(t *testing.T, s sessions.Store, life sessions.Incarnation) {
 			t.Helper()
 			_, err := s.(*sqlite.Store).Exec(t.Context(), `INSERT INTO usage
@@ -124,7 +123,7 @@ func contract(cfg sqlite.Config) storetest.Factory {
 		},
 	}
 	if cfg.Frames == sqlite.FramesFile {
-		f.Unused = []string{"keys", "activity_frames"}
+		f.Unused = []string{"activity_frames"}
 		f.Files = func(t *testing.T, s sessions.Store) []string {
 			t.Helper()
 			return filesIn(t, pathOf(s)+".frames")

@@ -104,6 +104,7 @@ func (f Factory) Run(t *testing.T) {
 		{"tree races", testTreeRaces},
 		{"residue", testResidue},
 		{"usage", testUsage},
+		{"keys", testKeys},
 		{"announce", testAnnounce},
 		{"clear", testClear},
 		{"sweep", testSweep},

@@ -63,6 +63,7 @@ func tablesCovered(t *testing.T, f Factory) {
 	}
 	s := w.busyLife("marked")
 	w.refer(s, "far", sessions.Remote)
+	w.key(owner, "secret")
 	look()
 	receipt, _ := w.delete(sessions.DeleteSession{At: addressOf(s), Announce: true})
 	look()
