@@ -94,6 +94,7 @@ type (
 		At           sessions.Address
 		Children     sessions.ChildPolicy // "" means sessions.Cascade
 		RejectIfBusy bool
+		OnlySettled  bool                 // it is refused while the session's own turns go on
 		Retire       *sessions.Retirement // nil unless retention asks
 		Grace        time.Duration        // how long the answer waits for removal and actors; 0 means 5 s
 		Reply        chan<- DeleteReply

@@ -130,7 +130,8 @@ func (p Profile) inference(asked sessions.Inference) sessions.Inference {
 	if compact, err := canonical(schema); err == nil && len(schema) > 0 {
 		schema = compact
 	}
-	return sessions.Inference{Params: asked.Params.Over(p.Params), AnswerSchema: schema}
+	asked.Params, asked.AnswerSchema = asked.Params.Over(p.Params), schema
+	return asked
 }
 
 func overProfile(name string, max int64) *sessions.Error {

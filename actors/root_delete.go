@@ -84,7 +84,7 @@ func (r *root) startDelete(ctx actor.Context, e *entry, msg *Delete) {
 
 func (r *root) storeDelete(d *deletion, msg *Delete) {
 	cmd := sessions.DeleteSession{
-		Owner: msg.Owner, At: msg.At, Children: msg.Children, RejectIfBusy: msg.RejectIfBusy, Retire: msg.Retire,
+		Owner: msg.Owner, At: msg.At, Children: msg.Children, RejectIfBusy: msg.RejectIfBusy, OnlySettled: msg.OnlySettled, Retire: msg.Retire,
 		Announce: r.deps.announce != nil, TombstoneMs: tombstoneMs(r.deps.dedupTTL), Now: r.deps.nowMs(),
 	}
 	r.storing++

@@ -318,13 +318,23 @@ func (r *run) left() ([]sessions.Message, sessions.Fence) {
 // request is the whole input of the next model call.
 func (r *run) request(visible []*tools.Mounted) oracle.Request {
 	req := oracle.Request{
-		System: r.profile.System, Messages: r.history, Tools: make([]oracle.Tool, len(visible)),
+		System: r.system(), Messages: r.history, Tools: make([]oracle.Tool, len(visible)),
 		Params: r.turn.Inference.Params, Schema: r.turn.Inference.AnswerSchema,
 	}
 	for i, m := range visible {
 		req.Tools[i] = oracle.Tool{Path: m.Path, Name: m.Function, Description: m.Spec.Description, Schema: m.Spec.Schema}
 	}
 	return req
+}
+
+// system is the system prompt with what the turn's request has put behind it.
+func (r *run) system() string {
+	if more := r.turn.Inference.Instructions; more != "" && r.profile.System != "" {
+		return r.profile.System + "\n\n" + more
+	} else if more != "" {
+		return more
+	}
+	return r.profile.System
 }
 
 // errRunEnded tells the loop that the turn has ended without it.

@@ -40,7 +40,7 @@ func (a *Access) Frames(ctx context.Context, args *api.FramesArgs) (*api.FramesR
 		return nil, err
 	}
 	if args.RequestID != "" {
-		turn, err := a.turnOf(ctx, s, args.RequestID)
+		turn, err := a.turnOf(ctx, s, a.faced(args.RequestID))
 		if err != nil {
 			return nil, err
 		}
@@ -62,7 +62,8 @@ func (a *Access) Turns(ctx context.Context, args *api.TurnsArgs) (*api.TurnsResu
 	if err != nil {
 		return nil, err
 	}
-	page, err := a.host.store.Turns(ctx, s.Fence.Incarnation, sessions.TurnQuery{Limit: args.PageLimit(), Cursor: args.Cursor})
+	page, err := a.host.store.Turns(ctx, s.Fence.Incarnation, sessions.TurnQuery{
+		Limit: args.PageLimit(), Cursor: args.Cursor, After: args.After, Ascending: args.Ascending})
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func (a *Access) Prompt(ctx context.Context, args *api.PromptArgs, emit func(ses
 	}
 	message := actors.Prompt{
 		Owner: a.owner(args.Owner), At: args.At(), Content: args.Parts(),
-		Request:   sessions.Request{ID: args.RequestID, Fingerprint: args.Fingerprint()},
+		Request:   sessions.Request{ID: a.faced(args.RequestID), Fingerprint: args.Fingerprint()},
 		Inference: args.Inference(), Busy: args.Busy,
 	}
 	if args.MaxIterations != nil {
@@ -43,7 +43,7 @@ func (a *Access) Retry(ctx context.Context, args *api.RetryArgs, emit func(sessi
 	}
 	return a.runTurn(ctx, &actors.Prompt{
 		Owner: a.owner(args.Owner), At: args.At(), Retry: &args.TurnID,
-		Request: sessions.Request{ID: args.RequestID, Fingerprint: args.Fingerprint()},
+		Request: sessions.Request{ID: a.faced(args.RequestID), Fingerprint: args.Fingerprint()},
 	}, args.WaitFor(), emit)
 }
 

@@ -21,7 +21,7 @@ func (a *Access) request(id sessions.RequestID, fingerprint [32]byte) *sessions.
 	if id == "" {
 		return nil
 	}
-	return &sessions.Request{ID: id, Fingerprint: fingerprint, TTLMs: a.host.system.DedupTTL().Milliseconds()}
+	return &sessions.Request{ID: a.faced(id), Fingerprint: fingerprint, TTLMs: a.host.system.DedupTTL().Milliseconds()}
 }
 
 // SessionCreate makes a session, or finds the one there is.
@@ -66,7 +66,7 @@ func (a *Access) SessionList(ctx context.Context, args *api.SessionListArgs) (*a
 	page, err := a.host.store.Sessions(ctx, sessions.SessionQuery{
 		Owner: a.owner(args.Owner), TargetKey: args.TargetKey, Profile: args.ProfileKey,
 		Statuses: args.Status, Parent: args.Parent(), Labels: args.Label,
-		Limit: args.PageLimit(), Cursor: args.Cursor,
+		Limit: args.PageLimit(), Cursor: args.Cursor, ByID: args.ByID, Ascending: args.Ascending,
 	})
 	if err != nil {
 		return nil, err
@@ -126,6 +126,7 @@ func (a *Access) SessionDelete(ctx context.Context, args *api.SessionDeleteArgs)
 	}
 	done, err := a.host.system.Delete(ctx, actors.Delete{
 		Owner: a.owner(args.Owner), At: args.At(), Children: args.Children, RejectIfBusy: args.IfBusy == api.IfBusyReject,
+		OnlySettled: args.OnlySettled,
 		// 0 would mean the default to the actors; here it means not to wait.
 		Grace: max(time.Duration(args.GraceMs())*time.Millisecond, time.Nanosecond),
 	})

@@ -46,7 +46,7 @@ func (a *Access) turn(ctx context.Context, s sessions.Session, args *api.TurnArg
 	if args.TurnID != "" {
 		return a.host.store.Turn(ctx, s.Fence.Incarnation, args.TurnID)
 	}
-	return a.turnOf(ctx, s, args.RequestID)
+	return a.turnOf(ctx, s, a.faced(args.RequestID))
 }
 
 // turnOf returns the turn that answers a request. That of a prompt which steers

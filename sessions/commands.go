@@ -15,8 +15,10 @@ type CreateSession struct {
 	ParentID       SessionID // "" for a root; SESSION_NOT_FOUND when it does not exist
 	ParentLocation Location
 	Call           ChildCall // what asks for a child, zero for none
-	Request        *Request  // nil when the client gave no request id
-	Now            Time
+	// State are named values that a new session begins with.
+	State   map[string]json.RawMessage
+	Request *Request // nil when the client gave no request id
+	Now     Time
 }
 
 // ChildCall is what a child of a tool call is found again by: the call that made
@@ -40,6 +42,21 @@ type Request struct {
 	ID          RequestID
 	Fingerprint [32]byte
 	TTLMs       int64 // how long the claim lives after the request's end, in milliseconds
+}
+
+// ClaimRequest claims a request id for what is neither a prompt nor makes a session.
+type ClaimRequest struct {
+	Owner   Owner
+	At      Address
+	Request Request
+	Now     Time
+}
+
+// ClaimedRequest is the answer to ClaimRequest.
+type ClaimedRequest struct {
+	Session   Session
+	TurnID    TurnID // what was to run first when the id was claimed: the active turn, else a queued one; "" for none
+	Duplicate bool
 }
 
 // UpdateSession changes a session's title, labels or both. nil leaves one as it is.
@@ -126,10 +143,13 @@ type DeleteSession struct {
 	At           Address
 	Children     ChildPolicy
 	RejectIfBusy bool
-	Retire       *Retirement // nil unless retention asks
-	Announce     bool        // keep what is deleted for Unheard
-	TombstoneMs  int64       // how long tombstones are kept, in milliseconds
-	Now          Time
+	// OnlySettled refuses the delete while a turn of the session itself has not
+	// ended. What the sessions below it do is of no account.
+	OnlySettled bool
+	Retire      *Retirement // nil unless retention asks
+	Announce    bool        // keep what is deleted for Unheard
+	TombstoneMs int64       // how long tombstones are kept, in milliseconds
+	Now         Time
 }
 
 // ChildPolicy says what a delete does to local children.

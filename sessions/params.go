@@ -16,11 +16,13 @@ type Inference struct {
 	AnswerSchema json.RawMessage `json:"answerSchema,omitempty"`
 	// ClientTools are tools that clients run, beside those of the tool tree.
 	ClientTools []ClientTool `json:"clientTools,omitempty"`
+	// Instructions are put behind the profile's system prompt, "" for none.
+	Instructions string `json:"instructions,omitempty"`
 }
 
 // IsZero reports whether nothing is asked.
 func (i Inference) IsZero() bool {
-	return i.Params == (Params{}) && i.AnswerSchema == nil && len(i.ClientTools) == 0
+	return i.Params == (Params{}) && i.AnswerSchema == nil && len(i.ClientTools) == 0 && i.Instructions == ""
 }
 
 // Params tune the answers of a model. What is not set is left to the provider,

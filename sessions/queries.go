@@ -22,6 +22,10 @@ type SessionQuery struct {
 	Labels    map[string]string
 	Limit     int
 	Cursor    string
+	// ByID orders by id, largest first unless Ascending: ids that hosts make grow
+	// with time. The cursor of a page is then any id, also one that no session has,
+	// and the page begins behind it.
+	ByID, Ascending bool
 }
 
 // SessionPage is one page of sessions.
@@ -86,8 +90,10 @@ func (p FramePage) WithGaps(descending bool) []Frame {
 
 // TurnQuery asks for a page of turns.
 type TurnQuery struct {
-	Limit  int
-	Cursor string
+	Limit     int
+	Cursor    string // of a page asked for without After and Ascending
+	After     TurnID // begin behind this turn; "" for the first
+	Ascending bool   // oldest first
 }
 
 // TurnPage is one page of turns.

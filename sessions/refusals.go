@@ -40,7 +40,11 @@ var ErrNoRef = Errorf(CodeNotFound, "The session has no such remote sub-session.
 var ErrTreeBusy = Errorf(CodeConflict, "The session, or one below it, is busy; wait for its turn to end, or delete with ifBusy cancel, which ends the turn.").
 	With("reason", ReasonBusy)
 
-// ReasonBusy is the details.reason of ErrTreeBusy.
+// ErrNotSettled refuses a delete that is for sessions without a turn under way.
+var ErrNotSettled = Errorf(CodeConflict, "The session has a turn that has not ended; cancel it or wait for its end.").
+	With("reason", ReasonBusy)
+
+// ReasonBusy is the details.reason of ErrTreeBusy and ErrNotSettled.
 const ReasonBusy = "busy"
 
 // ErrRetained refuses a delete whose Retirement does not hold.

@@ -49,6 +49,12 @@ type SessionWriter interface {
 	// SESSION_NOT_FOUND when there is none.
 	SetState(ctx context.Context, c SetState) (version int64, err error)
 
+	// ClaimRequest claims a request id of a session that there is, and tells which
+	// turn it found there. A duplicate writes nothing and is told the turn that was
+	// found the first time. Codes of AcceptTurn: REQUEST_CONFLICT, SESSION_DELETED,
+	// SESSION_NOT_FOUND.
+	ClaimRequest(ctx context.Context, c ClaimRequest) (ClaimedRequest, error)
+
 	// UpdateSession changes title and labels, whatever the session's state.
 	// SESSION_NOT_FOUND when there is none.
 	UpdateSession(ctx context.Context, c UpdateSession) (Session, error)
@@ -88,7 +94,8 @@ type SessionWriter interface {
 	//
 	// Nothing to end: Receipt nil and no error. CONFLICT, and nothing changed,
 	// when Retire forbids it or, with RejectIfBusy, one of them is busy, which is
-	// ErrTreeBusy.
+	// ErrTreeBusy, or with OnlySettled the session itself is, which is
+	// ErrNotSettled.
 	//
 	// hidden, when not nil, is called once after the first transaction, before
 	// rows are removed, with the sessions that ended.
@@ -172,10 +179,15 @@ type SessionReader interface {
 	Resolve(ctx context.Context, owner Owner, at Address) (Resolution, error)
 	// Over reports whether a life was a session once and is one no more.
 	Over(ctx context.Context, life Incarnation) (bool, error)
+	// Deleted reports whether the owner had a session of this id that was deleted,
+	// for as long as its tombstone is kept. What ended before or in a clear of the
+	// owner is as if it had never been.
+	Deleted(ctx context.Context, owner Owner, id SessionID, now Time) (bool, error)
 	// Session returns the session at the address, else SESSION_NOT_FOUND.
 	Session(ctx context.Context, owner Owner, at Address) (Session, error)
 	// Sessions returns one page of the owner's sessions, newest activity first,
-	// ties by id descending. INVALID_REQUEST for a cursor of another filter.
+	// ties by id descending. INVALID_REQUEST for a cursor of another filter. With
+	// ByID they are in the order of their ids.
 	Sessions(ctx context.Context, q SessionQuery) (SessionPage, error)
 	// Messages returns messages of a life; SESSION_DAMAGED when a body fails its
 	// checksum, SESSION_NOT_FOUND when the life is over.
@@ -245,7 +257,8 @@ type KeyStore interface {
 
 // TurnReader answers questions about turns and claims.
 type TurnReader interface {
-	// Turns returns one page of a life's turns, newest first.
+	// Turns returns one page of a life's turns, newest first unless Ascending.
+	// NOT_FOUND when After is no turn of the life.
 	Turns(ctx context.Context, life Incarnation, q TurnQuery) (TurnPage, error)
 	// Turn returns the turn of a life, else NOT_FOUND.
 	Turn(ctx context.Context, life Incarnation, id TurnID) (Turn, error)

@@ -7,6 +7,9 @@ type Caller struct {
 	Owner sessions.Owner
 	// Admin says that the caller may act for every owner.
 	Admin bool
+	// Face names the API that the request came by, "" for the host's own. Request
+	// ids of one face are never taken for those of another.
+	Face string
 	// Key is the key that the caller came with, "" for none.
 	Key sessions.KeyID
 }

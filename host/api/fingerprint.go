@@ -34,6 +34,16 @@ func (d digest) inference(i sessions.Inference) {
 	}
 	d.value(raw)
 	d.value(i.AnswerSchema)
+	if len(i.ClientTools) == 0 && i.Instructions == "" {
+		return
+	}
+	d.count(len(i.ClientTools))
+	for _, tool := range i.ClientTools {
+		d.text(tool.Path)
+		d.text(tool.Description)
+		d.value(tool.Schema)
+	}
+	d.text(i.Instructions)
 }
 
 // Fingerprint digests everything but the request id.

@@ -13,6 +13,9 @@ type TurnsArgs struct {
 	Address
 	Limit  *int   `json:"limit,omitempty"` // 1 to MaxPageLimit, nil DefaultPageLimit
 	Cursor string `json:"cursor,omitempty" strict:"nonempty"`
+	// After and Ascending are for callers within the program; see sessions.TurnQuery.
+	After     sessions.TurnID `json:"-"`
+	Ascending bool            `json:"-"`
 }
 
 // TurnsResult is one page of turns.

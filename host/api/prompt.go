@@ -30,11 +30,15 @@ type PromptArgs struct {
 	// AnswerSchema is the JSON Schema of the object that every answer of the turn
 	// must hold; nil means the profile's.
 	AnswerSchema json.RawMessage `json:"answerSchema,omitempty"`
+	// ClientTools and Instructions are for callers within the program: tools that
+	// the prompt's client runs, and what is put behind the profile's system prompt.
+	ClientTools  []sessions.ClientTool `json:"-"`
+	Instructions string                `json:"-"`
 }
 
 // Inference returns what the prompt asks of models.
 func (a PromptArgs) Inference() sessions.Inference {
-	asked := sessions.Inference{AnswerSchema: a.AnswerSchema}
+	asked := sessions.Inference{AnswerSchema: a.AnswerSchema, ClientTools: a.ClientTools, Instructions: a.Instructions}
 	if a.Params != nil {
 		asked.Params = *a.Params
 	}

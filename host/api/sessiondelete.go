@@ -16,6 +16,9 @@ type SessionDeleteArgs struct {
 	// DeleteGraceMs is how long the answer waits for the removal to be done: 0 to
 	// MaxDeleteGraceMs milliseconds, nil DefaultDeleteGraceMs.
 	DeleteGraceMs *int64 `json:"deleteGraceMs,omitempty"`
+	// OnlySettled, for callers within the program, refuses the delete while a turn
+	// of the session itself has not ended, whatever those below it do.
+	OnlySettled bool `json:"-"`
 }
 
 // SessionDeleteResult says what was removed.

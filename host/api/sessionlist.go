@@ -23,6 +23,9 @@ type SessionListArgs struct {
 	Limit    *int                         `json:"limit,omitempty"` // 1 to MaxPageLimit, nil DefaultPageLimit
 	// Cursor is the NextCursor of the page before, asked with the same filters.
 	Cursor string `json:"cursor,omitempty" strict:"nonempty"`
+	// ByID and Ascending, for callers within the program, order by ids; see
+	// sessions.SessionQuery.
+	ByID, Ascending bool `json:"-"`
 }
 
 // SessionListResult is one page of sessions.

@@ -25,6 +25,9 @@ func (s *Store) CreateSession(ctx context.Context, c sessions.CreateSession) (se
 			if stored, err = s.bear(c); err != nil {
 				return sessions.CreatedSession{}, err
 			}
+			for name, raw := range c.State {
+				stored.set(name, stateOf(raw), c.Now)
+			}
 		}
 		if claimed == nil {
 			s.claim(c.Owner, c.Request, stored, 0, c.Now)

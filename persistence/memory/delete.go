@@ -26,7 +26,7 @@ func (s *Store) DeleteSession(ctx context.Context, c sessions.DeleteSession, hid
 		} else if r := f.byID[root]; r != nil {
 			members = []*record{r}
 		}
-		if err := allows(c, members); err != nil {
+		if err := allows(c, root, members); err != nil {
 			return nil, err
 		}
 		receipt := &sessions.Receipt{Rows: map[string]int64{}, Complete: true}
@@ -101,7 +101,7 @@ func (s *Store) ClearOwner(ctx context.Context, c sessions.ClearOwner, hidden fu
 	receipt, err := write(ctx, s, func() (sessions.Receipt, error) {
 		receipt := sessions.Receipt{Rows: map[string]int64{}, Complete: true}
 		last = s.lastLife
-		s.generations[c.Owner] = s.generation(c.Owner) + 1
+		s.generations[c.Owner], s.cleared[c.Owner] = s.generation(c.Owner)+1, last
 		for _, r := range s.ofOwner(c.Owner) {
 			if c.Announce {
 				s.unheard = append(s.unheard, sessions.DeletedSession{Owner: c.Owner, ID: r.session.ID, Fence: r.session.Fence})

@@ -11,6 +11,9 @@ import (
 
 // Sessions returns a page of the owner's sessions; see the port.
 func (s *Store) Sessions(ctx context.Context, q sessions.SessionQuery) (sessions.SessionPage, error) {
+	if q.ByID {
+		return s.sessionsByID(ctx, q)
+	}
 	list := listOf(q)
 	from, err := parseCursor(q.Cursor, list)
 	if err != nil {

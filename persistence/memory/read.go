@@ -34,6 +34,14 @@ func (s *Store) Over(ctx context.Context, life sessions.Incarnation) (bool, erro
 	return read(ctx, s, func() (bool, error) { return life > 0 && life <= s.lastLife && s.lives[life] == nil, nil })
 }
 
+// Deleted reports whether a session of an id was deleted; see the port.
+func (s *Store) Deleted(ctx context.Context, owner sessions.Owner, id sessions.SessionID, now sessions.Time) (bool, error) {
+	return read(ctx, s, func() (bool, error) {
+		grave, ok := s.sessionGraves[s.sessionHash(owner, id)]
+		return ok && grave.expires > now && grave.life > s.cleared[owner], nil
+	})
+}
+
 // Session returns the session at an address; see the port.
 func (s *Store) Session(ctx context.Context, owner sessions.Owner, at sessions.Address) (sessions.Session, error) {
 	return read(ctx, s, func() (sessions.Session, error) {

@@ -21,7 +21,8 @@ type Store struct {
 	lives         map[sessions.Incarnation]*record
 	ids           map[ownID]sessions.Incarnation
 	keys          map[ownKey]sessions.Incarnation
-	generations   map[sessions.Owner]int64 // of owners that were cleared
+	generations   map[sessions.Owner]int64                // of owners that were cleared
+	cleared       map[sessions.Owner]sessions.Incarnation // the newest life that the last clear found
 	claims        map[ownRequest]claim
 	claimGraves   map[hash]claimGrave
 	sessionGraves map[hash]sessionGrave
@@ -68,6 +69,7 @@ func New(cfg Config) *Store {
 		ids:           map[ownID]sessions.Incarnation{},
 		keys:          map[ownKey]sessions.Incarnation{},
 		generations:   map[sessions.Owner]int64{},
+		cleared:       map[sessions.Owner]sessions.Incarnation{},
 		claims:        map[ownRequest]claim{},
 		claimGraves:   map[hash]claimGrave{},
 		sessionGraves: map[hash]sessionGrave{},

@@ -52,8 +52,12 @@ func (f family) tree(root sessions.SessionID) (found []*record) {
 	return found
 }
 
-// allows judges whether a delete may end all of the sessions.
-func allows(c sessions.DeleteSession, all []*record) error {
+// allows judges whether a delete of root may end all of the sessions.
+func allows(c sessions.DeleteSession, root sessions.SessionID, all []*record) error {
+	unsettled := func(r *record) bool { return r.session.ID == root && r.busy() != nil }
+	if c.OnlySettled && slices.ContainsFunc(all, unsettled) {
+		return sessions.ErrNotSettled
+	}
 	if c.RejectIfBusy && slices.ContainsFunc(all, func(r *record) bool { return r.busy() != nil }) {
 		return sessions.ErrTreeBusy
 	}

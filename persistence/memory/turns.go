@@ -20,7 +20,22 @@ func (s *Store) Turns(ctx context.Context, life sessions.Incarnation, q sessions
 	place := func(t *turn) cursor { return cursor{List: list, Num: t.num} }
 	return ofLife(ctx, s, life, func(r *record) (sessions.TurnPage, error) {
 		all := slices.Clone(r.turns)
-		slices.Reverse(all)
+		if q.After != "" {
+			i := slices.IndexFunc(all, func(t *turn) bool { return t.TurnID == q.After })
+			switch {
+			case i < 0:
+				return sessions.TurnPage{}, sessions.ErrNoTurn
+			case q.Ascending:
+				all = all[i+1:]
+			default:
+				all = all[:i]
+			}
+		}
+		if q.Ascending {
+			newest = func(a, b cursor) int { return cmp.Compare(a.Num, b.Num) }
+		} else {
+			slices.Reverse(all)
+		}
 		found, next := page(all, from, q.Limit, place, newest)
 		answer := sessions.TurnPage{NextCursor: next}
 		for _, t := range found {

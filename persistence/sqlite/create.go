@@ -14,6 +14,8 @@ func (s *Store) CreateSession(ctx context.Context, c sessions.CreateSession) (se
 		return sessions.CreatedSession{}, err
 	}
 	request := newClaimant(s.tombs, c.Owner, c.Request, c.Now)
+	state := sealedState(c.State)
+	c.State = nil // the caller's, and sealed by now
 	return do(ctx, s.writer, func(t *tx) (sessions.CreatedSession, error) {
 		claim, err := request.find(t)
 		if err != nil {
@@ -26,6 +28,9 @@ func (s *Store) CreateSession(ctx context.Context, c sessions.CreateSession) (se
 		created := stored == nil
 		if created {
 			if stored, err = s.bear(t, c, labels); err != nil {
+				return sessions.CreatedSession{}, err
+			}
+			if err := saveState(t, stored.Fence.Incarnation, state, c.Now); err != nil {
 				return sessions.CreatedSession{}, err
 			}
 		}

@@ -27,7 +27,7 @@ func (s *Store) hide(t *tx, c sessions.DeleteSession) (ended, error) {
 	if err != nil {
 		return ended{}, err
 	}
-	if err := allows(c, members); err != nil {
+	if err := allows(c, root, members); err != nil {
 		return ended{}, err
 	}
 	ids, err := jsonOf(append([]member{{id: root}}, members...), func(m member) sessions.SessionID { return m.id })

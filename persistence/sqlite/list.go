@@ -14,21 +14,15 @@ import (
 
 // Sessions returns a page of the owner's sessions; see the port.
 func (s *Store) Sessions(ctx context.Context, q sessions.SessionQuery) (sessions.SessionPage, error) {
+	if q.ByID {
+		return s.sessionsByID(ctx, q)
+	}
 	l := newListing(q)
 	if err := l.resume(q.Cursor); err != nil {
 		return sessions.SessionPage{}, err
 	}
-	found := make([]sessions.Session, 0, l.limit+1)
-	err := s.readers.read(ctx, func(db querier) error {
-		query, args := l.query()
-		return db.each(ctx, query, func(row scanner) error {
-			r, err := scanSession(row)
-			if err == nil {
-				found = append(found, r.Session)
-			}
-			return err
-		}, args...)
-	})
+	query, args := l.query()
+	found, err := s.listed(ctx, query, args)
 	if err != nil {
 		return sessions.SessionPage{}, err
 	}
@@ -38,6 +32,20 @@ func (s *Store) Sessions(ctx context.Context, q sessions.SessionQuery) (sessions
 		page.NextCursor = l.cursorAfter(page.Sessions[l.limit-1])
 	}
 	return page, nil
+}
+
+// listed returns the sessions that a query finds.
+func (s *Store) listed(ctx context.Context, query string, args []any) (found []sessions.Session, err error) {
+	err = s.readers.read(ctx, func(db querier) error {
+		return db.each(ctx, query, func(row scanner) error {
+			r, err := scanSession(row)
+			if err == nil {
+				found = append(found, r.Session)
+			}
+			return err
+		}, args...)
+	})
+	return found, err
 }
 
 // listing is a list query on its way to SQL.
@@ -124,6 +132,16 @@ func (l *listing) index() string {
 
 // walk builds one walk along an index, with the other filters on its way.
 func (l *listing) walk(index string, statuses []sessions.Status) (string, []any) {
+	where, args := l.filters(statuses)
+	if l.from != nil {
+		where, args = where+" AND (last_active_ms, id) < (?, ?)", append(args, l.from.At, l.from.ID)
+	}
+	return selectSession + "INDEXED BY " + index + " WHERE owner = ? AND deleted_ms IS NULL" + where + listOrder,
+		append(args, l.limit+1)
+}
+
+// filters builds the conditions of a list, and their values behind the owner.
+func (l *listing) filters(statuses []sessions.Status) (string, []any) {
 	var where strings.Builder
 	args := []any{l.q.Owner}
 	and := func(condition string, values ...any) {
@@ -150,9 +168,5 @@ func (l *listing) walk(index string, statuses []sessions.Status) (string, []any)
 	for _, name := range slices.Sorted(maps.Keys(l.q.Labels)) {
 		and("EXISTS (SELECT 1 FROM json_each(labels) WHERE key = ? AND value = ?)", name, l.q.Labels[name])
 	}
-	if l.from != nil {
-		and("(last_active_ms, id) < (?, ?)", l.from.At, l.from.ID)
-	}
-	return selectSession + "INDEXED BY " + index + " WHERE owner = ? AND deleted_ms IS NULL" + where.String() + listOrder,
-		append(args, l.limit+1)
+	return where.String(), args
 }

@@ -17,3 +17,13 @@ func (s *Store) Over(ctx context.Context, life sessions.Incarnation) (bool, erro
 	})
 	return over, err
 }
+
+// Deleted reports whether a session of an id was deleted; see the port.
+func (s *Store) Deleted(ctx context.Context, owner sessions.Owner, id sessions.SessionID, now sessions.Time) (bool, error) {
+	hash, deleted := s.tombs.session(owner, id), false
+	err := s.readers.read(ctx, func(q querier) error {
+		return q.row(ctx, `SELECT EXISTS (SELECT 1 FROM session_tombstones WHERE session_hash = ?1 AND expires_ms > ?2
+            AND sid > coalesce((SELECT cleared_sid FROM owners WHERE owner = ?3), 0))`, hash, now, owner).Scan(&deleted)
+	})
+	return deleted, err
+}

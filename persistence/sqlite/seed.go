@@ -1,10 +1,7 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
-	"maps"
-	"slices"
 
 	"agenthost/sessions"
 )
@@ -32,9 +29,7 @@ func (s *Store) SeedSession(ctx context.Context, c sessions.SeedSession) (sessio
 			p.preview = sessions.Preview(m.Content)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.State)) {
-		p.state = append(p.state, stateRow{name, sealed(bytes.Clone(c.State[name]))})
-	}
+	p.state = sealedState(c.State)
 	p.c.Messages, p.c.State = nil, nil // the caller's, and sealed by now
 	return do(ctx, s.writer, p.run)
 }

@@ -6,6 +6,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 
 	"agenthost/sessions"
 )
@@ -20,6 +22,14 @@ func saveState(t *tx, life sessions.Incarnation, values []stateRow, now sessions
 		}
 	}
 	return nil
+}
+
+// sealedState returns values as rows, in the order of their names.
+func sealedState(values map[string]json.RawMessage) (rows []stateRow) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		rows = append(rows, stateRow{name, sealed(bytes.Clone(values[name]))})
+	}
+	return rows
 }
 
 // SetState stores or removes one value; see the port.

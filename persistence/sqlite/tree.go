@@ -58,9 +58,12 @@ func membersOf(t *tx, owner sessions.Owner, root sessions.SessionID, children se
 	return found, err
 }
 
-// allows judges whether the delete may end all of the members.
-func allows(c sessions.DeleteSession, all []member) error {
+// allows judges whether the delete of root may end all of the members.
+func allows(c sessions.DeleteSession, root sessions.SessionID, all []member) error {
 	for _, m := range all {
+		if c.OnlySettled && m.id == root && m.busy {
+			return sessions.ErrNotSettled
+		}
 		if c.RejectIfBusy && m.busy {
 			return sessions.ErrTreeBusy
 		}

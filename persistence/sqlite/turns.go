@@ -11,6 +11,10 @@ import (
 // Turns returns a page of a life's turns, newest first; see the port.
 func (s *Store) Turns(ctx context.Context, life sessions.Incarnation, q sessions.TurnQuery) (sessions.TurnPage, error) {
 	from := mark{b: maxSeq}
+	behind, order := "num < ?", "num DESC"
+	if q.Ascending {
+		from.b, behind, order = 0, "num > ?", "num"
+	}
 	if q.Cursor != "" {
 		var err error
 		if from, err = markAt(q.Cursor, 't'); err != nil {
@@ -23,7 +27,14 @@ func (s *Store) Turns(ctx context.Context, life sessions.Incarnation, q sessions
 	limit := pageLimit(q.Limit)
 	var turns []turnRow
 	err := s.ofLife(ctx, life, func(db querier, _ *sessionRow) error {
-		return db.each(ctx, "SELECT "+turnColumns+" FROM turns WHERE sid = ? AND num < ? ORDER BY num DESC LIMIT ?",
+		if q.After != "" {
+			after, err := lifeTurn(ctx, db, life, q.After)
+			if err != nil {
+				return err
+			}
+			from.b = after.num
+		}
+		return db.each(ctx, "SELECT "+turnColumns+" FROM turns WHERE sid = ? AND "+behind+" ORDER BY "+order+" LIMIT ?",
 			func(row scanner) error {
 				t, err := scanTurn(row)
 				turns = append(turns, t)
@@ -48,13 +59,19 @@ func (s *Store) Turns(ctx context.Context, life sessions.Incarnation, q sessions
 func (s *Store) Turn(ctx context.Context, life sessions.Incarnation, id sessions.TurnID) (sessions.Turn, error) {
 	var turn turnRow
 	err := s.ofLife(ctx, life, func(db querier, _ *sessionRow) (err error) {
-		turn, err = findTurn(ctx, db, id)
-		if errors.Is(err, sql.ErrNoRows) || err == nil && turn.life != life {
-			return sessions.ErrNoTurn
-		}
+		turn, err = lifeTurn(ctx, db, life, id)
 		return err
 	})
 	return turn.Turn, err
+}
+
+// lifeTurn returns a turn of a life, else NOT_FOUND.
+func lifeTurn(ctx context.Context, q querier, life sessions.Incarnation, id sessions.TurnID) (turnRow, error) {
+	turn, err := findTurn(ctx, q, id)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && turn.life != life {
+		return turn, sessions.ErrNoTurn
+	}
+	return turn, err
 }
 
 // TurnByRequest returns the latest turn of a request id; see the port.

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,6 +10,18 @@ import (
 )
 
 func testCreate(t *testing.T, f Factory) {
+	f.run(t, "a session may begin with state", func(t *testing.T) {
+		w := newWorld(t, f)
+		c := sessions.CreateSession{Owner: owner, At: byID("a"), Profile: "p", Now: w.now, State: map[string]json.RawMessage{"x": json.RawMessage(`{"y":1}`)}}
+		for range 2 { // the second finds what the first has made
+			made, err := w.store.CreateSession(t.Context(), c)
+			require.NoError(t, err)
+			state, err := w.store.State(t.Context(), made.Session.Fence.Incarnation, "")
+			require.NoError(t, err)
+			require.Equal(t, map[string]sessions.StateValue{"x": {Value: json.RawMessage(`{"y":1}`), Version: 1, UpdatedAt: w.now}}, state)
+			c.State = map[string]json.RawMessage{"x": json.RawMessage(`2`)}
+		}
+	})
 	f.run(t, "a new session is empty and can be found", func(t *testing.T) {
 		w := newWorld(t, f)
 		s := w.create(sessions.CreateSession{At: sessions.Address{ID: "a", Key: sessions.Key{Target: "doc", Profile: "writer"}},

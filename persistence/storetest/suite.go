@@ -66,6 +66,9 @@ func (f Factory) Run(t *testing.T) {
 	}{
 		{"create", testCreate},
 		{"update", testUpdate},
+		{"claim request", testClaimRequest},
+		{"settled", testSettled},
+		{"list by id", testListByID},
 		{"resolve", testResolve},
 		{"over", testOver},
 		{"accept", testAccept},

@@ -33,6 +33,26 @@ func testTurns(t *testing.T, f Factory) {
 		require.Empty(t, q.Cursor)
 		require.Equal(t, want, got)
 	})
+	f.run(t, "behind a turn, both ways", func(t *testing.T) {
+		for _, ascending := range []bool{true, false} {
+			want := slices.Clone(want)
+			if ascending {
+				slices.Reverse(want)
+			}
+			q := sessions.TurnQuery{Limit: 2, Ascending: ascending, After: want[2].TurnID}
+			page, err := w.store.Turns(t.Context(), life, q)
+			require.NoError(t, err)
+			require.Equal(t, want[3:5], page.Turns)
+			require.NotEmpty(t, page.NextCursor)
+			page, err = w.store.Turns(t.Context(), life, sessions.TurnQuery{Ascending: ascending, After: want[5].TurnID})
+			require.NoError(t, err)
+			require.Equal(t, want[6:], page.Turns)
+			require.Empty(t, page.NextCursor)
+		}
+		other := w.get(byKey("other", "writer"))
+		_, err := w.store.Turns(t.Context(), other.Fence.Incarnation, sessions.TurnQuery{After: want[2].TurnID})
+		require.ErrorIs(t, err, sessions.ErrNoTurn)
+	})
 	f.run(t, "a cursor of something else is invalid", func(t *testing.T) {
 		other := w.get(byKey("other", "writer"))
 		page, err := w.store.Turns(t.Context(), other.Fence.Incarnation, sessions.TurnQuery{Limit: 3})

@@ -1,0 +1,31 @@
+package host
+
+import (
+	"maps"
+	"slices"
+
+	"agenthost/sessions"
+)
+
+// ProfileInfo describes a profile to clients.
+type ProfileInfo struct {
+	Name   string
+	Oracle string // its name
+	System string // the system prompt
+	// Params and AnswerSchema are those of turns that ask for none.
+	Inference sessions.Inference
+}
+
+// Profiles describes the host's profiles, in the order of their names.
+func (a *Access) Profiles() []ProfileInfo {
+	var all []ProfileInfo
+	for _, name := range slices.Sorted(maps.Keys(a.host.profiles)) {
+		p := a.host.profiles[name]
+		all = append(all, ProfileInfo{Name: name, Oracle: p.Oracle.Name(), System: p.System,
+			Inference: sessions.Inference{Params: p.Params, AnswerSchema: p.AnswerSchema}})
+	}
+	return all
+}
+
+// Started is when the host was made.
+func (a *Access) Started() sessions.Time { return a.host.started }

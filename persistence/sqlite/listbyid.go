@@ -1,0 +1,32 @@
+package sqlite
+
+import (
+	"context"
+
+	"agenthost/sessions"
+)
+
+// sessionsByID returns a page in the order of ids, which is that of an index. Its
+// cursor is an id, whether or not there is a session of it.
+func (s *Store) sessionsByID(ctx context.Context, q sessions.SessionQuery) (sessions.SessionPage, error) {
+	l := newListing(q)
+	where, args := l.filters(l.statuses)
+	behind, order := " AND id < ?", " ORDER BY id DESC LIMIT ?"
+	if q.Ascending {
+		behind, order = " AND id > ?", " ORDER BY id LIMIT ?"
+	}
+	if q.Cursor != "" {
+		where, args = where+behind, append(args, q.Cursor)
+	}
+	found, err := s.listed(ctx, selectSession+"INDEXED BY sessions_by_id WHERE owner = ? AND deleted_ms IS NULL"+where+order,
+		append(args, l.limit+1))
+	if err != nil {
+		return sessions.SessionPage{}, err
+	}
+	var page sessions.SessionPage
+	var more bool
+	if page.Sessions, more = cut(found, l.limit); more {
+		page.NextCursor = string(page.Sessions[l.limit-1].ID)
+	}
+	return page, nil
+}
