@@ -46,6 +46,7 @@ type agent struct {
 	history []sessions.Message // as of the last turn; shared, never changed
 	last    *turnEnded         // of the last turn, if it ended while the store was asked
 	beside  beside             // work of tools that may outlive their turns
+	asides  asides             // side questions
 
 	ending   *sessions.Error // set once the agent closes or leaves: what callers are told
 	draining bool
@@ -110,6 +111,10 @@ func (a *agent) Receive(ctx actor.Context) {
 		a.handleUnstored(msg)
 	case *runGone:
 		a.going--
+	case *sideFound:
+		a.handleSideFound(msg)
+	case *sideEnded:
+		a.asides.leave(msg.side, msg.answer)
 	case *ticked:
 		a.handleTick(msg)
 	case *actor.Stopping:
@@ -163,6 +168,8 @@ func (a *agent) take(ctx actor.Context, msg any) {
 		a.handlePrompt(ctx, msg)
 	case *Cancel:
 		a.handleCancel(msg)
+	case *SideQuestion:
+		a.handleSideQuestion(msg)
 	case *Close:
 		a.handleCloseSession(msg)
 	case *Detach:
@@ -203,7 +210,7 @@ func (a *agent) takeHeld(ctx actor.Context) {
 
 // working reports whether something under way needs the agent.
 func (a *agent) working() bool {
-	return a.busy || a.run != nil || a.going > 0 || len(a.held) > 0 || len(a.waiting) > 0
+	return a.busy || a.run != nil || a.going > 0 || a.asides.going > 0 || len(a.held) > 0 || len(a.waiting) > 0
 }
 
 // settle looks, after every message, at whether the agent has work left.
@@ -282,6 +289,7 @@ func (a *agent) handleClose(ctx actor.Context, msg *closeAgent) {
 		a.ending = msg.err // the turn was over before; its callers hear of its end
 		a.dropWaiting(msg.err)
 		a.beside.stop(msg.err)
+		a.asides.end(msg.err)
 	case mine:
 		a.abandonRun(msg.err)
 	}
@@ -300,6 +308,7 @@ func (a *agent) life() sessions.Incarnation {
 func (a *agent) finishAll(err *sessions.Error) {
 	a.ending = err
 	a.beside.stop(err)
+	a.asides.end(err)
 	a.refuseCallers(err)
 	a.dropWaiting(err)
 }
@@ -335,6 +344,7 @@ func (a *agent) handleLeave(msg *leave) {
 		return
 	}
 	a.refuseQueued(errStopping())
+	a.asides.end(errStopping())
 	a.startTimer(graceTimer, msg.grace)
 	a.draining = true
 }

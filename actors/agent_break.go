@@ -16,6 +16,7 @@ func (a *agent) breakDown(during any) {
 	leaves := len(a.waiting) > 0
 	a.refuseCallers(errFault())
 	a.dropWaiting(errFault())
+	a.asides.end(errFault())
 	if r := a.run; r != nil {
 		a.deps.background(func(ctx context.Context) { r.cut(ctx, cutFailed(errFault())) })
 	}

@@ -35,6 +35,7 @@ func (a *agent) handleClosed(msg *closedSession) {
 	s := msg.done.Session
 	a.fence = s.Fence
 	a.beside.stop(errClosed())
+	a.asides.end(errClosed())
 	if len(msg.done.Frames) > 0 { // it was not closed before
 		a.closeWaiting(msg.done)
 		a.deps.feed.End(s.Fence.Incarnation, feed.Closed)

@@ -70,6 +70,10 @@ func (a *agent) handleCancel(c *Cancel) {
 		a.cancelUnknown(c)
 		return
 	}
+	if c.SideQuestion {
+		answer(c.Reply, CancelReply{Cancelled: a.asides.end(errSideCancelled())})
+		return
+	}
 	active := a.run != nil && (c.RequestID == "" || c.RequestID == a.run.turn.RequestID)
 	switch {
 	case !active && a.mayWait(c.RequestID):

@@ -63,6 +63,23 @@ func errTimeout(ms int64) *sessions.Error {
 		With("limit", "promptTimeoutMs").With("max", ms)
 }
 
+func errSideTimeout(ms int64) *sessions.Error {
+	return sessions.Errorf(sessions.CodeAgentTimeout, "The side question took longer than the profile's limit of %d ms.", ms).
+		With("limit", "promptTimeoutMs").With("max", ms)
+}
+
+func errSideCancelled() *sessions.Error {
+	return sessions.Errorf(sessions.CodeCancelled, "The side question was cancelled.")
+}
+
+func errSideReplaced() *sessions.Error {
+	return sessions.Errorf(sessions.CodeCancelled, "The side question was given up for another one of the same session; ask one at a time.")
+}
+
+func errNoConversation() *sessions.Error {
+	return sessions.Errorf(sessions.CodeConflict, "The session has no conversation to ask about yet; send a prompt first.")
+}
+
 func errMaxIterations(max int) *sessions.Error {
 	return sessions.Errorf(sessions.CodeMaxIterations, "The turn made its %d model calls without coming to an answer.", max).
 		With("limit", "maxIterations").With("max", max)

@@ -58,12 +58,14 @@ type (
 	}
 
 	// Cancel ends the active turn of a session, or withdraws a prompt that waits.
-	// RequestID "" means whichever turn is active.
+	// RequestID "" means whichever turn is active. With SideQuestion it ends the
+	// session's side question, and nothing else.
 	Cancel struct {
-		Owner     sessions.Owner
-		At        sessions.Address
-		RequestID sessions.RequestID
-		Reply     chan<- CancelReply
+		Owner        sessions.Owner
+		At           sessions.Address
+		RequestID    sessions.RequestID
+		SideQuestion bool
+		Reply        chan<- CancelReply
 
 		arrival
 	}
@@ -131,7 +133,7 @@ type (
 		Err       *sessions.Error   // nil when the turn completed
 	}
 
-	// CancelReply says whether a turn was cancelled by the message.
+	// CancelReply says whether the message has cancelled what it means.
 	CancelReply struct {
 		Cancelled bool
 		Err       *sessions.Error

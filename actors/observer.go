@@ -19,8 +19,10 @@ type Observer interface {
 	// is not ended but dropped: its session is deleted, or the host stops. code is
 	// "" when nothing went wrong.
 	TurnEnded(status sessions.TurnStatus, code sessions.Code, took time.Duration)
-	// ModelCalled hears of each call of an oracle.
+	// ModelCalled hears of each call of an oracle by a turn.
 	ModelCalled(oracle string, outcome CallOutcome, consumed sessions.Usage, took time.Duration)
+	// SideAsked hears of each model call of a side question.
+	SideAsked(oracle string, outcome CallOutcome, consumed sessions.Usage, took time.Duration)
 	// ToolCalled hears of each call that a mounted tool was asked for.
 	ToolCalled(path string, outcome CallOutcome, took time.Duration)
 	// Deleted hears of a delete, or of a clear-all, once the store is done with it.
@@ -46,7 +48,7 @@ type CallOutcome string
 const (
 	CallSucceeded CallOutcome = "ok"
 	CallFailed    CallOutcome = "failed"
-	CallIsCut     CallOutcome = "cut" // the turn ended first
+	CallIsCut     CallOutcome = "cut" // the turn ended first, or the side question
 )
 
 // Unobserved is an Observer that takes no notice of anything. One that wants to
@@ -64,6 +66,9 @@ func (Unobserved) TurnEnded(sessions.TurnStatus, sessions.Code, time.Duration) {
 
 // ModelCalled does nothing.
 func (Unobserved) ModelCalled(string, CallOutcome, sessions.Usage, time.Duration) {}
+
+// SideAsked does nothing.
+func (Unobserved) SideAsked(string, CallOutcome, sessions.Usage, time.Duration) {}
 
 // ToolCalled does nothing.
 func (Unobserved) ToolCalled(string, CallOutcome, time.Duration) {}

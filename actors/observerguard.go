@@ -38,6 +38,10 @@ func (g guarded) ModelCalled(oracle string, outcome CallOutcome, consumed sessio
 	g.tell(func(o Observer) { o.ModelCalled(oracle, outcome, consumed, took) })
 }
 
+func (g guarded) SideAsked(oracle string, outcome CallOutcome, consumed sessions.Usage, took time.Duration) {
+	g.tell(func(o Observer) { o.SideAsked(oracle, outcome, consumed, took) })
+}
+
 func (g guarded) ToolCalled(path string, outcome CallOutcome, took time.Duration) {
 	g.tell(func(o Observer) { o.ToolCalled(path, outcome, took) })
 }

@@ -23,6 +23,9 @@ func (wildObserver) Deleted(bool, sessions.Receipt)                             
 func (wildObserver) ModelCalled(string, actors.CallOutcome, sessions.Usage, time.Duration) {
 	panic("wild")
 }
+func (wildObserver) SideAsked(string, actors.CallOutcome, sessions.Usage, time.Duration) {
+	panic("wild")
+}
 
 // What an observer does wrong is logged, and nobody else hears of it.
 func TestPanicsOfAnObserver(t *testing.T) {

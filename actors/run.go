@@ -317,9 +317,15 @@ func (r *run) left() ([]sessions.Message, sessions.Fence) {
 
 // request is the whole input of the next model call.
 func (r *run) request(visible []*tools.Mounted) oracle.Request {
+	return r.profile.request(r.history, r.turn.Inference, visible)
+}
+
+// request is the whole input of a model call of the profile. What two calls have in
+// common is the same in both to the byte, as providers cache it.
+func (p Profile) request(history []sessions.Message, asked sessions.Inference, visible []*tools.Mounted) oracle.Request {
 	req := oracle.Request{
-		System: r.system(), Messages: r.history, Tools: make([]oracle.Tool, len(visible)),
-		Params: r.turn.Inference.Params, Schema: r.turn.Inference.AnswerSchema,
+		System: p.system(asked), Messages: history, Tools: make([]oracle.Tool, len(visible)),
+		Params: asked.Params, Schema: asked.AnswerSchema,
 	}
 	for i, m := range visible {
 		req.Tools[i] = oracle.Tool{Path: m.Path, Name: m.Function, Description: m.Spec.Description, Schema: m.Spec.Schema}
@@ -327,14 +333,16 @@ func (r *run) request(visible []*tools.Mounted) oracle.Request {
 	return req
 }
 
-// system is the system prompt with what the turn's request has put behind it.
-func (r *run) system() string {
-	if more := r.turn.Inference.Instructions; more != "" && r.profile.System != "" {
-		return r.profile.System + "\n\n" + more
-	} else if more != "" {
-		return more
+// system is the system prompt with what a turn's request has put behind it.
+func (p Profile) system(asked sessions.Inference) string {
+	switch {
+	case asked.Instructions == "":
+		return p.System
+	case p.System == "":
+		return asked.Instructions
+	default:
+		return p.System + "\n\n" + asked.Instructions
 	}
-	return r.profile.System
 }
 
 // errRunEnded tells the loop that the turn has ended without it.

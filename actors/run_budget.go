@@ -38,11 +38,9 @@ func (r *run) allowances() (list []allowance) {
 		sums, err := r.deps.store.Usage(ctx, sessions.UsageQuery{By: sessions.UsageBySession, Life: life})
 		return sessions.ReportUsage(sums).Tokens(), err
 	})
-	add("ownerDayTokens", r.deps.ownerDayTokens, func(ctx context.Context) (int64, error) {
-		sums, err := r.deps.store.Usage(ctx, sessions.UsageQuery{By: sessions.UsageByOwner, Owner: r.ident.owner, Since: r.deps.nowMs()})
-		report := sessions.ReportUsage(sums)
-		return report.Tokens() + report.SideQuestions.Tokens(), err
-	})
+	if day := r.deps.day(r.ident.owner); day.max > 0 {
+		list = append(list, day)
+	}
 	return list
 }
 
@@ -62,4 +60,27 @@ func (r *run) overBudget(life context.Context) *sessions.Error {
 		}
 	}
 	return nil
+}
+
+// day is the budget of an owner's day, in which side questions count too.
+func (d *deps) day(owner sessions.Owner) allowance {
+	return allowance{"ownerDayTokens", d.ownerDayTokens, func(ctx context.Context) (int64, error) {
+		sums, err := d.store.Usage(ctx, sessions.UsageQuery{By: sessions.UsageByOwner, Owner: owner, Since: d.nowMs()})
+		report := sessions.ReportUsage(sums)
+		return report.Tokens() + report.SideQuestions.Tokens(), err
+	}}
+}
+
+// overDay returns why the owner's sessions may make no further model call today,
+// nil if they may.
+func (d *deps) overDay(ctx context.Context, owner sessions.Owner) error {
+	b := d.day(owner)
+	if b.max <= 0 {
+		return nil
+	}
+	used, err := b.used(ctx)
+	if err == nil && used >= b.max {
+		err = errOverBudget(b, used)
+	}
+	return err
 }

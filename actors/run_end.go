@@ -140,6 +140,7 @@ func (r *run) publishEnd(c sessions.CommitTurn, done sessions.CommittedTurn, how
 	r.mu.Lock()
 	r.history = append(r.history, c.Messages...)
 	r.fence = done.Session.Fence
+	r.step.appended = true
 	r.mu.Unlock()
 	r.watch.end(how.status, how.err)
 	r.deps.feed.Publish(done.Session.Fence.Incarnation, done.Frames...)

@@ -226,6 +226,11 @@ func (r *run) inferError(err error) *sessions.Error {
 		return errFault() // not used: the end is decided
 	}
 	r.deps.log.Warn("model call failed", r.named("oracle", r.profile.Oracle.Name(), "error", err)...)
+	return modelFailure(err)
+}
+
+// modelFailure is what the callers hear of a model call that failed with err.
+func modelFailure(err error) *sessions.Error {
 	if e, ok := errors.AsType[*sessions.Error](err); ok && e.Code == sessions.CodeLLMAPIFailure {
 		return e
 	}

@@ -18,6 +18,7 @@ const (
 	spanTurn      = "turn"
 	spanModelCall = "model call"
 	spanToolCall  = "tool call"
+	spanSide      = "side question"
 
 	attrSession   = attribute.Key("agenthost.session.id")
 	attrTurn      = attribute.Key("agenthost.turn.id")
@@ -128,6 +129,24 @@ func (r *run) watchModel(step int) (ctx context.Context, ended func(*sessions.Er
 		r.mu.Unlock()
 		w.span.SetAttributes(attrTokensIn.Int64(consumed.InputTokens), attrTokensOut.Int64(consumed.OutputTokens))
 		r.deps.observer.ModelCalled(oracle, outcome, consumed, w.end(outcome))
+	}
+}
+
+// watch begins to watch the model call of a side question, which ended tells the
+// end of.
+func (s *side) watch(ctx context.Context) (_ context.Context, ended func(sessions.Usage, *sessions.Error)) {
+	oracle := s.profile.Oracle.Name()
+	w := callWatch{began: time.Now()}
+	if s.question.Trace.IsValid() {
+		ctx = trace.ContextWithSpanContext(ctx, s.question.Trace)
+	}
+	ctx, w.span = s.deps.traced(ctx, spanSide, func() []attribute.KeyValue {
+		return []attribute.KeyValue{attrSession.String(string(s.ident.id)), attrProfile.String(s.ident.profile), attrOracle.String(oracle)}
+	})
+	return ctx, func(consumed sessions.Usage, err *sessions.Error) {
+		outcome := outcomeOf(err != nil, ctx.Err() != nil)
+		w.span.SetAttributes(attrTokensIn.Int64(consumed.InputTokens), attrTokensOut.Int64(consumed.OutputTokens))
+		s.deps.observer.SideAsked(oracle, outcome, consumed, w.end(outcome))
 	}
 }
 

@@ -5,19 +5,17 @@ import (
 
 	"agenthost/actors"
 	"agenthost/host/api"
-	"agenthost/sessions"
 )
 
-// Cancel cancels a session's active turn, if it is the one meant.
+// Cancel cancels a session's active turn, if it is the one meant, or its side
+// question.
 func (a *Access) Cancel(ctx context.Context, args *api.CancelArgs) (*api.CancelResult, error) {
 	if err := a.check(args); err != nil {
 		return nil, err
 	}
-	if args.SideQuestion {
-		return nil, sessions.Errorf(sessions.CodeNotSupported, "This version has no side questions to cancel; leave sideQuestion out.").
-			With("field", "/args/sideQuestion")
-	}
-	cancelled, err := a.host.system.Cancel(ctx, actors.Cancel{Owner: a.owner(args.Owner), At: args.At(), RequestID: a.faced(args.RequestID)})
+	cancelled, err := a.host.system.Cancel(ctx, actors.Cancel{
+		Owner: a.owner(args.Owner), At: args.At(), RequestID: a.faced(args.RequestID), SideQuestion: args.SideQuestion,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -57,6 +57,7 @@ func TestArgsAgreeInBothDirections(t *testing.T) {
 				{Type: "image", MediaType: "image/svg+xml", Data: "AAAA"}, {Type: "json", Value: json.RawMessage(`{"a":[1.0,null]}`)}}}},
 		{api.OpCancel, `{"sessionId":"s-1","requestId":"r"}`, &api.CancelArgs{Address: byID, RequestID: "r"}},
 		{api.OpCancel, `{"sessionId":"s-1","sideQuestion":true}`, &api.CancelArgs{Address: byID, SideQuestion: true}},
+		{api.OpSideQuestion, `{"targetKey":"order/1","profileKey":"clerk","question":"why?"}`, &api.SideQuestionArgs{Address: byKey, Question: "why?"}},
 		{api.OpTurns, `{"sessionId":"s-1","limit":1,"cursor":"x"}`, &api.TurnsArgs{Address: byID, Limit: new(1), Cursor: "x"}},
 		{api.OpMessages, `{"sessionId":"s-1","afterSeq":0,"beforeSeq":9,"order":"desc","limit":1000}`,
 			&api.MessagesArgs{Address: byID, AfterSeq: new(int64(0)), BeforeSeq: new(int64(9)), Order: api.Descending, Limit: new(1000)}},

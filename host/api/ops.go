@@ -83,7 +83,7 @@ var opList = []OpInfo{
 	{OpRetry, "Run the last failed, cancelled or interrupted turn again.", newArgs[RetryArgs]},
 	{OpCancel, "Cancel a turn or withdraw a queued prompt.", newArgs[CancelArgs]},
 	{OpAnswer, "Give a waiting call its result or approval.", nil},
-	{OpSideQuestion, "Ask about a conversation without adding to it.", nil},
+	{OpSideQuestion, "Ask about a conversation without adding to it.", newArgs[SideQuestionArgs]},
 	{OpTurn, "Show or await one turn.", newArgs[TurnArgs]},
 	{OpTurns, "List a session's turns, newest first.", newArgs[TurnsArgs]},
 	{OpMessages, "Read a session's messages.", newArgs[MessagesArgs]},

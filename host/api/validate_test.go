@@ -117,6 +117,10 @@ var invalid = []struct{ op, args, field string }{
 	{"$sessionDelete", `{"sessionId":"s","deleteGraceMs":60001}`, "/args/deleteGraceMs"},
 	{"$sessionDelete", `{"sessionId":"s","deleteGraceMs":-1}`, "/args/deleteGraceMs"},
 	{"$cancel", `{"sessionId":"s","requestId":"r","sideQuestion":true}`, "/args/sideQuestion"},
+	{"$sideQuestion", `{"question":"why?"}`, "/args/sessionId"},
+	{"$sideQuestion", `{"sessionId":"s"}`, "/args/question"},
+	{"$sideQuestion", `{"sessionId":"s","question":""}`, "/args/question"},
+	{"$sideQuestion", `{"sessionId":"s","question":" \n"}`, "/args/question"},
 	// history
 	{"$turns", `{"sessionId":"s","limit":201}`, "/args/limit"},
 	{"$messages", `{"sessionId":"s","afterSeq":-1}`, "/args/afterSeq"},

@@ -66,9 +66,16 @@ func (c *Client) Usage(ctx context.Context, args api.UsageArgs) (*api.UsageResul
 	return call[api.UsageResult](ctx, c, api.OpUsage, args)
 }
 
-// Cancel cancels a turn or withdraws a queued prompt.
+// Cancel cancels a turn or a side question, or withdraws a queued prompt.
 func (c *Client) Cancel(ctx context.Context, args api.CancelArgs) (*api.CancelResult, error) {
 	return call[api.CancelResult](ctx, c, api.OpCancel, args)
+}
+
+// SideQuestion asks the model of a session about its conversation, and leaves the
+// conversation as it is. A connection that is lost ends the question, which is not
+// asked again.
+func (c *Client) SideQuestion(ctx context.Context, args api.SideQuestionArgs) (*api.SideQuestionResult, error) {
+	return call[api.SideQuestionResult](ctx, c, api.OpSideQuestion, args)
 }
 
 // Turns lists a session's turns, newest first.

@@ -30,10 +30,11 @@ type Metrics struct {
 	paths    *names
 	oracles  *names
 
-	prompts, started, ended, tokens                        *prometheus.CounterVec
-	failedWrites, deletes, goneSessions, goneRows          *prometheus.CounterVec
-	subscriptionEnds, requests, operations                 *prometheus.CounterVec
-	turns, models, tools, commits, batches, operationTimes *prometheus.HistogramVec
+	prompts, started, ended, tokens               *prometheus.CounterVec
+	failedWrites, deletes, goneSessions, goneRows *prometheus.CounterVec
+	subscriptionEnds, requests, operations        *prometheus.CounterVec
+	turns, models, asides, tools                  *prometheus.HistogramVec
+	commits, batches, operationTimes              *prometheus.HistogramVec
 }
 
 var (
@@ -53,6 +54,7 @@ func New(version string, log *slog.Logger) *Metrics {
 	m.started, m.ended = m.counter("agenthost_turns_started_total"), m.counter("agenthost_turns_ended_total")
 	m.turns = m.histogram("agenthost_turn_seconds")
 	m.models, m.tokens = m.histogram("agenthost_model_call_seconds"), m.counter("agenthost_model_tokens_total")
+	m.asides = m.histogram("agenthost_side_question_seconds")
 	m.tools = m.histogram("agenthost_tool_call_seconds")
 	m.commits, m.batches = m.histogram("agenthost_store_commit_seconds"), m.histogram("agenthost_store_batch_writes")
 	m.failedWrites = m.counter("agenthost_store_failed_writes_total")

@@ -71,10 +71,21 @@ func codeLabel(code sessions.Code) string {
 	return string(code)
 }
 
-// ModelCalled counts a call of an oracle.
+// ModelCalled counts a model call of a turn.
 func (m *Metrics) ModelCalled(oracle string, outcome actors.CallOutcome, consumed sessions.Usage, took time.Duration) {
 	oracle = m.oracles.label(oracle)
 	m.models.WithLabelValues(oracle, string(outcome)).Observe(took.Seconds())
+	m.consumed(oracle, consumed)
+}
+
+// SideAsked counts the model call of a side question.
+func (m *Metrics) SideAsked(oracle string, outcome actors.CallOutcome, consumed sessions.Usage, took time.Duration) {
+	oracle = m.oracles.label(oracle)
+	m.asides.WithLabelValues(oracle, string(outcome)).Observe(took.Seconds())
+	m.consumed(oracle, consumed)
+}
+
+func (m *Metrics) consumed(oracle string, consumed sessions.Usage) {
 	m.tokens.WithLabelValues(oracle, "input").Add(float64(consumed.InputTokens))
 	m.tokens.WithLabelValues(oracle, "cached").Add(float64(consumed.CachedTokens))
 	m.tokens.WithLabelValues(oracle, "output").Add(float64(consumed.OutputTokens))

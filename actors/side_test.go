@@ -1,0 +1,169 @@
+package actors_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"agenthost/actors"
+	"agenthost/actors/actortest"
+	"agenthost/oracle"
+	"agenthost/oracle/scripted"
+	"agenthost/sessions"
+	"agenthost/tools"
+)
+
+// aside is a side question under way.
+type aside struct {
+	w     *actortest.World
+	reply chan actors.SideAnswer
+}
+
+// asking sends a side question and does not wait.
+func asking(w *actortest.World, at sessions.Address, question string) *aside {
+	a := &aside{w, make(chan actors.SideAnswer, 1)}
+	w.System.ActorSystem().Root.Send(w.System.Root(), &actors.SideQuestion{
+		Owner: actortest.Owner, At: at, Question: question, Reply: a.reply,
+	})
+	return a
+}
+
+// answered requires an answer and returns its text.
+func (a *aside) answered() string {
+	a.w.T.Helper()
+	r := <-a.reply
+	require.Nil(a.w.T, r.Err, "%v", r.Err)
+	return r.Text
+}
+
+// refused requires an error of the code.
+func (a *aside) refused(code sessions.Code) *sessions.Error {
+	a.w.T.Helper()
+	r := <-a.reply
+	require.NotNil(a.w.T, r.Err, "%q", r.Text)
+	require.Equal(a.w.T, code, r.Err.Code, "%v", r.Err)
+	require.Empty(a.w.T, r.Text)
+	return r.Err
+}
+
+// curious returns a strict oracle that plays steps for turns whose text contains
+// "work" and says for those that contain "why", a side question's, what it is told.
+func curious(why scripted.Step, steps ...scripted.Step) *scripted.StrictOracle {
+	return scripted.Strict(scripted.Play(scripted.Script{Rules: []scripted.Rule{
+		{When: "why", Steps: []scripted.Step{why}},
+		{When: "work", Steps: steps},
+		{Steps: []scripted.Step{text("fine")}},
+	}}))
+}
+
+// stored is all that a side question must leave as it is.
+type stored struct {
+	session  sessions.Session
+	messages []sessions.Message
+	frames   []sessions.Frame
+	turns    []sessions.Turn
+}
+
+func storedOf(w *actortest.World, at sessions.Address) stored {
+	w.T.Helper()
+	return stored{w.Session(at), w.History(at), w.Frames(at), w.Turns(at)}
+}
+
+// requireAside requires that a request begins with the one before, has its system
+// text, tools and parameters, and ends with the question.
+func requireAside(t *testing.T, before, request oracle.Request, question string) (between []sessions.Message) {
+	t.Helper()
+	n, last := len(before.Messages), len(request.Messages)-1
+	require.Greater(t, len(request.Messages), n)
+	require.Equal(t, before.Messages, request.Messages[:n])
+	require.Equal(t, sessions.RoleUser, request.Messages[last].Role)
+	require.True(t, strings.HasPrefix(sessions.TextOf(request.Messages[last].Content), question))
+	between = request.Messages[n:last]
+	request.Messages = before.Messages
+	require.Equal(t, before, request)
+	return between
+}
+
+func TestASideQuestionIsAnsweredAndLeavesNothing(t *testing.T) {
+	o := curious(costing(text("because")), costing(calls("/t/one")), costing(text("done")))
+	w := world(t, o, mounts{"/t/one": output(`1`)})
+	at := actortest.Key("a")
+	require.Equal(t, "done", w.Say(at, "work"))
+	before := storedOf(w, at)
+
+	got, err := w.System.SideQuestion(t.Context(), actors.SideQuestion{Owner: actortest.Owner, At: at, Question: "why?"})
+	require.NoError(t, err)
+	require.Equal(t, "because", got.Text)
+	used1 := sessions.Usage{InputTokens: 60, OutputTokens: 40, CachedTokens: 50, Calls: 1}
+	require.Equal(t, used1, got.Usage)
+	require.Equal(t, before, storedOf(w, at))
+	_, busy := w.System.Counts()
+	require.Zero(t, busy)
+
+	life := before.session.Fence.Incarnation
+	report := used(t, w, sessions.UsageQuery{By: sessions.UsageBySession, Life: life})
+	require.Equal(t, used1.Plus(used1), report.Usage, "the turn's own")
+	require.Equal(t, used1, report.SideQuestions)
+	require.Equal(t, used1, used(t, w, sessions.UsageQuery{By: sessions.UsageByOwner}).SideQuestions)
+
+	requests := o.Requests()
+	between := requireAside(t, requests[1], requests[2], "why?")
+	require.Len(t, between, 1, "the turn's answer")
+	require.Equal(t, "fine", w.Say(at, "hello"))
+	require.Len(t, w.History(at), 6)
+}
+
+func TestASideQuestionInMidTurnHasTheReplySoFar(t *testing.T) {
+	said := scripted.Step{Deltas: []scripted.Delta{{Text: "half an "}, {Text: "answer"}}, Hang: true}
+	o := curious(text("because"), calls("/t/one"), said)
+	w := world(t, o, mounts{"/t/one": output(`1`)})
+	at := actortest.Key("a")
+	call := w.Send(at, "work")
+	require.NoError(t, o.Await(t.Context(), 2))
+	var request oracle.Request
+	w.Eventually(func() bool {
+		require.Equal(t, "because", asking(w, at, "why?").answered())
+		requests := o.Requests()
+		request = requests[len(requests)-1]
+		return len(request.Messages) == 5 && sessions.TextOf(request.Messages[3].Content) == "half an answer"
+	}, "that the model has said all")
+	between := requireAside(t, o.Requests()[1], request, "why?")
+	require.True(t, between[0].Interrupted)
+	require.Empty(t, between[0].ToolCalls)
+	require.Equal(t, sessions.StatusRunning, w.Session(at).Status)
+	require.True(t, w.Cancel(at))
+	call.Failed(sessions.CodeCancelled)
+	require.Equal(t, "half an answer", sessions.TextOf(w.History(at)[3].Content))
+	require.Equal(t, "because", asking(w, at, "why?").answered())
+}
+
+func TestASideQuestionAnswersOpenCallsWithAStub(t *testing.T) {
+	gate := make(chan struct{})
+	started := make(chan struct{}, 1)
+	o := curious(text("because"), scripted.Step{Text: "I look", Calls: []scripted.Call{{Path: "/t/quick"}, {Path: "/t/slow"}}}, text("done"))
+	w := world(t, o, mounts{"/t/quick": output(`1`), "/t/slow": invoke(func(ctx context.Context, call tools.Call) (json.RawMessage, error) {
+		started <- struct{}{}
+		return gated(gate)(ctx, call)
+	})})
+	at := actortest.Key("a")
+	call := w.Send(at, "work")
+	<-started
+	require.Equal(t, "because", asking(w, at, "why?").answered())
+	requests := o.Requests()
+	between := requireAside(t, requests[0], requests[1], "why?")
+	require.Len(t, between, 3)
+	require.Equal(t, "I look", sessions.TextOf(between[0].Content))
+	page, err := w.Store.Messages(t.Context(), w.Session(at).Fence.Incarnation, sessions.MessageQuery{})
+	require.NoError(t, err)
+	require.Equal(t, page.Messages[1], between[0], "as it is stored")
+	require.Equal(t, between[1].Content, between[2].Content, "whether they have ended or not")
+	require.Contains(t, string(between[1].Content[0].Value), "no result yet")
+
+	close(gate)
+	require.Equal(t, "done", call.Completed())
+	require.Len(t, w.History(at), 5)
+	require.JSONEq(t, `1`, string(w.History(at)[2].Content[0].Value), "the stub was for the question only")
+}
