@@ -81,6 +81,15 @@ func TestScripts(t *testing.T) {
 					})
 				}))
 			},
+			"unask": func(ts *testscript.TestScript, _ bool, args []string) {
+				aside := api.CancelArgs{Address: api.Address{TargetKey: args[0]}, SideQuestion: true}
+				ts.Check(await(func() bool {
+					return call(ts.Getenv("ADDRESS"), func(c *client.Client) bool {
+						got, err := c.Cancel(context.Background(), aside)
+						return err == nil && got.Cancelled
+					})
+				}))
+			},
 			"await": func(ts *testscript.TestScript, _ bool, args []string) {
 				want := regexp.MustCompile(args[0])
 				ts.Check(await(func() bool {

@@ -167,8 +167,10 @@ func TestTurnsOverARestartAndBeyondTheLimit(t *testing.T) {
 
 // The table has all metrics that a host shows, and no others.
 func TestTableIsWhatAHostShows(t *testing.T) {
-	h := measured(t, scripted.New(scripted.Step{Calls: []scripted.Call{{Path: "/builtin/time"}}}, scripted.Step{Text: "done"}))
+	h := measured(t, scripted.New(scripted.Step{Calls: []scripted.Call{{Path: "/builtin/time"}}}, scripted.Step{Text: "done"}, scripted.Step{Text: "because"}))
 	_, err := h.Prompt(t.Context(), &api.PromptArgs{Address: api.Address{TargetKey: "k"}, Text: "go"}, nil)
+	require.NoError(t, err)
+	_, err = h.SideQuestion(t.Context(), &api.SideQuestionArgs{Address: api.Address{TargetKey: "k"}, Question: "why?"})
 	require.NoError(t, err)
 	h.Post(api.OpPing, api.PingArgs{})
 
@@ -196,6 +198,7 @@ func TestSeriesAreBounded(t *testing.T) {
 			name := fmt.Sprintf("name-%d", i)
 			m.ToolCalled("/tools/"+name, actors.CallSucceeded, time.Second)
 			m.ModelCalled(name, actors.CallFailed, sessions.Usage{}, time.Second)
+			m.SideAsked(name, actors.CallFailed, sessions.Usage{}, time.Second)
 			m.TurnEnded(sessions.TurnIsFailed, sessions.Code(name), time.Second)
 			m.Done(api.OpPing, sessions.Code(name), time.Second)
 		}
