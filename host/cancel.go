@@ -5,6 +5,7 @@ import (
 
 	"agenthost/actors"
 	"agenthost/host/api"
+	"agenthost/sessions"
 )
 
 // Cancel cancels a session's active turn, if it is the one meant, or its side
