@@ -38,15 +38,16 @@ type agent struct {
 	pausing    bool             // the store could not start one, and has a pause
 	pause      time.Duration    // the last one's length
 
-	run     *run               // the active turn's, nil when there is none
-	callers []caller           // who waits for its end
-	cancels []*Cancel          // who waits for its cancellation
-	parting request            // the Close or Detach under way, nil when there is none
-	going   int                // runs whose goroutines are not gone yet
-	history []sessions.Message // as of the last turn; shared, never changed
-	last    *turnEnded         // of the last turn, if it ended while the store was asked
-	beside  beside             // work of tools that may outlive their turns
-	asides  asides             // side questions
+	run      *run               // the active turn's, nil when there is none
+	callers  []caller           // who waits for its end
+	cancels  []*Cancel          // who waits for its cancellation
+	parting  request            // the Close or Detach under way, nil when there is none
+	replying *Answer            // what is at the store, nil when there is none
+	going    int                // runs whose goroutines are not gone yet
+	history  []sessions.Message // as of the last turn; shared, never changed
+	last     *turnEnded         // of the last turn, if it ended while the store was asked
+	beside   beside             // work of tools that may outlive their turns
+	asides   asides             // side questions
 
 	ending   *sessions.Error // set once the agent closes or leaves: what callers are told
 	draining bool
@@ -111,6 +112,12 @@ func (a *agent) Receive(ctx actor.Context) {
 		a.handleUnstored(msg)
 	case *runGone:
 		a.going--
+	case *turnWaits:
+		a.handleTurnWaits(msg)
+	case *waitFound:
+		a.handleWaitFound(msg)
+	case *answeredCall:
+		a.handleAnsweredCall(msg)
 	case *sideFound:
 		a.handleSideFound(msg)
 	case *sideEnded:
@@ -120,6 +127,7 @@ func (a *agent) Receive(ctx actor.Context) {
 	case *actor.Stopping:
 		a.draining = false
 		a.stopTimer()
+		a.leaveWaiting()
 		return
 	case *actor.Stopped:
 		a.deps.residents.unmounted(a.life())
@@ -145,12 +153,14 @@ func (a *agent) proceed(ctx actor.Context) {
 func (a *agent) start(ctx actor.Context) {
 	a.self = ctx.Self()
 	a.deps.residents.mounted(a.ident.life)
-	if !a.known {
-		return
+	if a.known {
+		// The profile was checked when the system was made; only the key, which
+		// never makes an error, is new.
+		a.scope, _ = tools.NewScope(a.profile.Tools, a.deps.targetRoot, a.ident.key.Target)
 	}
-	// The profile was checked when the system was made; only the key, which
-	// never makes an error, is new.
-	a.scope, _ = tools.NewScope(a.profile.Tools, a.deps.targetRoot, a.ident.key.Target)
+	if a.ident.waits {
+		a.findWait()
+	}
 }
 
 // take handles a message now, or keeps it behind what is at the store.
@@ -168,6 +178,8 @@ func (a *agent) take(ctx actor.Context, msg any) {
 		a.handlePrompt(ctx, msg)
 	case *Cancel:
 		a.handleCancel(msg)
+	case *Answer:
+		a.handleAnswer(msg)
 	case *SideQuestion:
 		a.handleSideQuestion(msg)
 	case *Close:
@@ -210,7 +222,11 @@ func (a *agent) takeHeld(ctx actor.Context) {
 
 // working reports whether something under way needs the agent.
 func (a *agent) working() bool {
-	return a.busy || a.run != nil || a.going > 0 || a.asides.going > 0 || len(a.held) > 0 || len(a.waiting) > 0
+	runs, going, waiting := a.run != nil, a.going, len(a.waiting)
+	if a.parked() {
+		runs, going, waiting = false, going-1, a.queued()
+	}
+	return a.busy || runs || going > 0 || a.asides.going > 0 || len(a.held) > 0 || waiting > 0
 }
 
 // settle looks, after every message, at whether the agent has work left.
@@ -272,7 +288,7 @@ func (a *agent) handleTick(msg *ticked) {
 	a.timer = nil
 	switch msg.what {
 	case idleTimer:
-		if !a.beside.going() {
+		if !a.beside.going() && !a.attended() {
 			a.proposeIdle()
 		}
 		// settle starts the next period, in case the root has sent something.
@@ -327,6 +343,10 @@ func (a *agent) refuseCallers(err *sessions.Error) {
 		a.parting.refuse(err) // it goes on; only its caller does not wait
 		a.parting = nil
 	}
+	if a.replying != nil {
+		a.replying.refuse(err) // likewise
+		a.replying = nil
+	}
 }
 
 // withTurn names the turn of r in err.
@@ -337,13 +357,14 @@ func withTurn(err *sessions.Error, r *run) *sessions.Error {
 	return err.With("turnId", r.turn.TurnID)
 }
 
-// handleLeave lets the turn go on for the grace period, then leaves.
+// handleLeave lets the turn go on for the grace period, then leaves. One that
+// waits does so in the store.
 func (a *agent) handleLeave(msg *leave) {
-	if a.run == nil {
-		a.finishAll(errStopping())
+	a.refuseQueued(errStopping())
+	if a.run == nil || a.run.parked() {
+		a.cutForStop()
 		return
 	}
-	a.refuseQueued(errStopping())
 	a.asides.end(errStopping())
 	a.startTimer(graceTimer, msg.grace)
 	a.draining = true
@@ -366,7 +387,7 @@ func (a *agent) abandonRun(err *sessions.Error) {
 		return
 	}
 	a.run.abandon(err)
-	a.deps.admission.free()
+	a.run.givePlace()
 	a.finishAll(err)
 	a.run = nil
 }

@@ -36,6 +36,8 @@ func (a *agent) breakOff(during any) {
 		msg.request.refuse(errFault())
 	case *detachedSession:
 		msg.request.refuse(errFault())
+	case *answeredCall:
+		msg.request.refuse(errFault())
 	case *accepted:
 		a.breakAccept(msg)
 	case *startedNext:
@@ -48,8 +50,8 @@ func (a *agent) breakOff(during any) {
 		}
 	case *turnEnded:
 		if a.run != nil && a.run == msg.run {
+			a.run.givePlace()
 			a.run = nil
-			a.deps.admission.free()
 		}
 	}
 }

@@ -9,14 +9,19 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"agenthost/sessions"
+	"agenthost/tools"
 )
 
 // handlePrompt lets a prompt join the turn it repeats, or sends it to the store
 // to be accepted.
 func (a *agent) handlePrompt(ctx actor.Context, p *Prompt) {
 	limits, refusal := a.limits(p)
+	inference, err := a.inference(p)
 	if refusal != nil && refusal.Code == sessions.CodeInvalidRequest {
-		p.refuse(refusal)
+		err = refusal
+	}
+	if err != nil {
+		p.refuse(sessions.AsError(err))
 		return
 	}
 	if a.run != nil && a.run.turn.RequestID == p.Request.ID && a.run.fingerprint != nil {
@@ -38,7 +43,7 @@ func (a *agent) handlePrompt(ctx actor.Context, p *Prompt) {
 	cmd := sessions.AcceptTurn{
 		Owner: a.ident.owner, At: a.address(), Request: p.Request,
 		TurnID: sessions.TurnID(newID()), NewID: sessions.SessionID(newID()),
-		Content: p.Content, Retry: p.Retry, Limits: limits, Inference: a.profile.inference(p.Inference), Fence: a.activation(), Refusal: refusal,
+		Content: p.Content, Retry: p.Retry, Limits: limits, Inference: inference, Fence: a.activation(), Refusal: refusal,
 		Generation: a.ident.gen, Busy: p.Busy, QueueLimit: a.deps.limits.QueuedPrompts, Now: a.deps.nowMs(),
 	}
 	cmd.Request.TTLMs = a.deps.dedupTTL.Milliseconds()
@@ -63,6 +68,25 @@ func (a *agent) limits(p *Prompt) (sessions.TurnLimits, *sessions.Error) {
 	return a.profile.limits(p.MaxIterations, p.PromptTimeoutMs)
 }
 
+// inference returns what a prompt's turn asks of models, or why it cannot.
+func (a *agent) inference(p *Prompt) (sessions.Inference, error) {
+	asked := p.Inference
+	if len(asked.ClientTools) == 0 {
+		return a.profile.inference(asked), nil
+	}
+	if err := a.deps.checkClientTools("/args/clientTools", asked.ClientTools); err != nil {
+		return asked, err
+	}
+	plain, err := plainClientTools(asked.ClientTools)
+	if err != nil {
+		return asked, err
+	}
+	asked.ClientTools = plain
+	asked = a.profile.inference(asked)
+	_, err = tools.ClientTools(asked.ClientTools) // those of the profile are among them now
+	return asked, err
+}
+
 // address is how the store finds the session: as it was first asked for, so
 // that a key whose session is yet to be made makes it.
 func (a *agent) address() sessions.Address {
@@ -81,6 +105,7 @@ func (a *agent) join(p *Prompt) {
 	c := a.follow(caller{p, true}, turn.TurnID, turn.FirstFrame, true)
 	a.tellAccepted(p, turn, true, turn.FirstFrame)
 	a.callers = append(a.callers, c)
+	a.tellWhoWaits()
 }
 
 func (a *agent) tellAccepted(p *Prompt, turn sessions.Turn, duplicate bool, lastFrame int64) {
@@ -228,8 +253,8 @@ func (a *agent) tellChanged(change sessions.SessionChange, s sessions.Session) {
 	a.deps.feed.Tell(s.Owner, s.LastActiveAt, sessions.SessionChanged{Change: change, SessionID: s.ID, Status: s.Status})
 }
 
-// handleResume takes up what the last host left unfinished. Its turns were
-// admitted then.
+// handleResume takes up what the last host, or an agent before this one, left
+// unfinished. Its turns were admitted then.
 func (a *agent) handleResume(msg *resume) {
 	a.fence = msg.session.Fence
 	for _, turn := range msg.queued {
@@ -239,8 +264,15 @@ func (a *agent) handleResume(msg *resume) {
 		a.recovering = true
 		return
 	}
-	a.deps.admission.busy.Add(1)
 	a.run = newRun(a, *msg.active, a.fence)
+	if msg.active.Status == sessions.TurnIsWaiting {
+		a.run.place = false
+	} else {
+		a.deps.admission.busy.Add(1)
+	}
+	if msg.fresh && !a.deps.clean {
+		a.run.tries = 1
+	}
 	a.run.begin(trace.SpanContext{}, true)
 	a.going++
 	a.run.takeUp()

@@ -86,6 +86,7 @@ func (a *agent) enqueue(msg *accepted) {
 	case a.run == nil:
 	case w.steers:
 		a.run.expectText()
+		a.tellWhoWaits()
 	case p.Busy == sessions.BusyInterrupt:
 		a.cutRun(cutCancelled)
 	}
@@ -99,6 +100,7 @@ func (a *agent) awaitsText(p *Prompt, turn sessions.Turn, duplicate bool) bool {
 		frame, read := a.run.hasRead(p.Request.ID)
 		if read {
 			a.callers = append(a.callers, a.follow(caller{p, duplicate}, turn.TurnID, frame, true))
+			a.tellWhoWaits()
 		}
 		return !read
 	}
@@ -115,6 +117,7 @@ func (a *agent) joinWaiting(w *waitingPrompt, p *Prompt, lastFrame int64) {
 	w.fingerprint, w.lastFrame = &p.Request.Fingerprint, lastFrame
 	a.tellWaiting(p, w.turn, true, lastFrame)
 	w.callers = append(w.callers, caller{p, true})
+	a.tellWhoWaits()
 }
 
 // joinText lets a repeated prompt wait with the text it repeats, which may have

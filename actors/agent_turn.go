@@ -12,7 +12,7 @@ func (a *agent) handleTurnEnded(msg *turnEnded) {
 		return // closed meanwhile; its callers have their answer
 	}
 	a.history, a.fence = msg.run.left()
-	a.deps.admission.free() // first, so that who is answered finds room for more
+	a.run.givePlace() // first, so that who is answered finds room for more
 	cancelled := msg.reply.Turn.Status == sessions.TurnIsCancelled
 	for _, c := range a.callers {
 		c.prompt.reply(replyTo(msg.reply, c.duplicate))

@@ -13,13 +13,21 @@ import (
 // HOST_STOPPING when the host does; ctx's error when ctx ends. None of them
 // touches the turn.
 func (s *System) AwaitTurn(ctx context.Context, session sessions.Session, id sessions.TurnID) (sessions.Turn, error) {
-	return s.deps.awaitTurn(ctx, session, id)
+	return s.deps.awaitTurn(ctx, session, id, sessions.TurnStatus.Terminal)
 }
 
-func (d *deps) awaitTurn(ctx context.Context, s sessions.Session, id sessions.TurnID) (sessions.Turn, error) {
+// AwaitPending is AwaitTurn, but also returns a turn that waits for clients.
+func (s *System) AwaitPending(ctx context.Context, session sessions.Session, id sessions.TurnID) (sessions.Turn, error) {
+	return s.deps.awaitTurn(ctx, session, id, func(s sessions.TurnStatus) bool { return s.Terminal() || s == sessions.TurnIsWaiting })
+}
+
+// awaitTurn waits until a turn's status is enough.
+func (d *deps) awaitTurn(
+	ctx context.Context, s sessions.Session, id sessions.TurnID, enough func(sessions.TurnStatus) bool,
+) (sessions.Turn, error) {
 	life := s.Fence.Incarnation
 	turn, err := d.store.Turn(ctx, life, id)
-	if err != nil || turn.Status.Terminal() {
+	if err != nil || enough(turn.Status) {
 		return turn, err
 	}
 	sub := d.feed.NewStream() // which never ends as slow
@@ -30,8 +38,11 @@ func (d *deps) awaitTurn(ctx context.Context, s sessions.Session, id sessions.Tu
 		if err != nil {
 			return turn, endedWait(err, id)
 		}
-		if frame.Type().Terminal() {
-			return d.store.Turn(ctx, life, id)
+		if t := frame.Type(); t.Terminal() || t == sessions.FrameWaiting {
+			// Behind a frame that was read late the turn may have gone on.
+			if turn, err = d.store.Turn(ctx, life, id); err != nil || enough(turn.Status) {
+				return turn, err
+			}
 		}
 	}
 }

@@ -127,7 +127,7 @@ func (d *deps) acceptUnknown(ctx context.Context, p *Prompt) {
 type admission struct {
 	limit  int64
 	atEdge atomic.Int64 // prompts that have entered and are not answered
-	busy   atomic.Int64 // turns that are not terminal
+	busy   atomic.Int64 // turns that are not terminal and wait for no client
 }
 
 // edgeFactor is by how much the edge admits more than the limit: what repeats a

@@ -34,6 +34,19 @@ func (s *System) Cancel(ctx context.Context, c Cancel) (bool, error) {
 	return r.Cancelled, err
 }
 
+// Answer gives a client's answer to a call that waits for it, and returns once it
+// is stored. It returns ctx's error when ctx ends first; the answer is stored all
+// the same.
+func (s *System) Answer(ctx context.Context, a Answer) (AnswerReply, error) {
+	reply := make(chan AnswerReply, 1)
+	a.Reply = reply
+	r, err := ask(ctx, s, &a, reply)
+	if err == nil && r.Err != nil {
+		err = r.Err
+	}
+	return r, err
+}
+
 // Close closes a session. It returns ctx's error when ctx ends first; the close
 // goes on.
 func (s *System) Close(ctx context.Context, c Close) (sessions.Session, error) {

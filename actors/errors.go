@@ -80,6 +80,15 @@ func errNoConversation() *sessions.Error {
 	return sessions.Errorf(sessions.CodeConflict, "The session has no conversation to ask about yet; send a prompt first.")
 }
 
+func errWaitTimeout(ms int64) *sessions.Error {
+	return sessions.Errorf(sessions.CodeAgentTimeout, "The turn waited for clients longer than its limit of %d ms.", ms).
+		With("limit", "waitTimeout").With("max", ms)
+}
+
+func errDeclined(path string) *sessions.Error {
+	return errTool(path, "The call was declined; the tool at %s was not run.", path)
+}
+
 func errMaxIterations(max int) *sessions.Error {
 	return sessions.Errorf(sessions.CodeMaxIterations, "The turn made its %d model calls without coming to an answer.", max).
 		With("limit", "maxIterations").With("max", max)

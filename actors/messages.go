@@ -39,6 +39,12 @@ type (
 		// Busy says what becomes of the prompt while the session has a turn that has
 		// not ended; "" means sessions.BusyReject, and so does any with Retry.
 		Busy sessions.BusyPolicy
+		// UntilWaiting has the Reply come as soon as the turn waits for clients, if it
+		// does not end before.
+		UntilWaiting bool
+		// Gone, if not nil, is closed when nobody waits for the Reply any more. While
+		// the turn waits for clients its session need not stay in memory then.
+		Gone <-chan struct{}
 		// Stream, if not nil, is attached to the turn that answers the prompt: at its
 		// first frame, at the first one kept if the prompt is a duplicate, or at the
 		// message if it steers the turn. While the prompt waits it is not attached.
@@ -124,13 +130,15 @@ type (
 		Cursor    sessions.Cursor // the position after the accept's frames
 	}
 
-	// PromptReply is the end of a prompt: of its turn, or the refusal of it.
+	// PromptReply is the end of a prompt: of its turn, or the refusal of it. With
+	// UntilWaiting it may be a turn that waits, which goes on.
 	PromptReply struct {
 		SessionID sessions.SessionID
 		Turn      sessions.Turn // zero when the prompt was refused
 		Duplicate bool
-		Final     *sessions.Message // the answer, nil if there is none
-		Err       *sessions.Error   // nil when the turn completed
+		Final     *sessions.Message  // the answer, nil if there is none
+		Pending   []sessions.Pending // the calls that a turn waits for
+		Err       *sessions.Error    // nil when the turn completed, or waits
 	}
 
 	// CancelReply says whether the message has cancelled what it means.
@@ -185,10 +193,25 @@ func (p *Prompt) refuse(err *sessions.Error) {
 
 // reply answers the prompt's caller.
 func (p *Prompt) reply(r PromptReply) {
+	p.leaveEdge()
+	answer(p.Reply, r)
+}
+
+// leaveEdge lets the prompt out where it was let in.
+func (p *Prompt) leaveEdge() {
 	if p.edge != nil && !p.left.Swap(true) {
 		p.edge.leave()
 	}
-	answer(p.Reply, r)
+}
+
+// isGone reports whether nobody waits for the reply any more.
+func (p *Prompt) isGone() bool {
+	select {
+	case <-p.Gone:
+		return true
+	default:
+		return false
+	}
 }
 
 func (c *Cancel) owner() sessions.Owner      { return c.Owner }
@@ -262,13 +285,14 @@ type (
 	}
 	// graceOver: a deletion's caller has waited long enough.
 	graceOver struct{ deletion *deletion }
-	// resume asks for the agent of a session whose turns the last host left
-	// unfinished.
+	// resume asks for the agent of a session whose turns the last host, or an agent
+	// that has left, left unfinished.
 	resume struct {
 		session    sessions.Session
 		active     *sessions.Turn  // nil when there is none
 		queued     []sessions.Turn // in the order of their start
 		interrupts bool            // the active turn is to be cancelled for one of them
+		fresh      bool            // the active turn runs from now on, for the first time in this host
 	}
 	// alive asks whether the root handles messages.
 	alive struct{ reply chan<- struct{} }

@@ -33,9 +33,17 @@ type Profile struct {
 	Budget        Budget
 	// Repeatable are subtrees whose tools do no harm when a call is run a second
 	// time, beside those that say so of themselves.
-	Repeatable       []string
-	OnScopeViolation FaultPolicy // default Fail
-	OnToolError      FaultPolicy // default Report
+	Repeatable []string
+	// NeedsApproval are subtrees whose tools run only once a client has approved
+	// the call, beside those that say so of themselves.
+	NeedsApproval []string
+	// ClientTools are tools that clients run. Models are shown them beside the
+	// tools that are allowed; a request may bring more of them, or others at the
+	// same paths.
+	ClientTools      []sessions.ClientTool
+	WaitTimeout      time.Duration // for which a turn waits for clients at a time; 0 means no bound
+	OnScopeViolation FaultPolicy   // default Fail
+	OnToolError      FaultPolicy   // default Report
 	Params           sessions.Params
 	// AnswerSchema is the JSON Schema of the object that every answer must hold,
 	// nil for free text.
@@ -62,6 +70,7 @@ func (p Profile) withDefaults(idleTTL time.Duration) Profile {
 	p.OnScopeViolation = cmp.Or(p.OnScopeViolation, Fail)
 	p.OnToolError = cmp.Or(p.OnToolError, Report)
 	p.model = p.Oracle.Name()
+	p.ClientTools, _ = plainClientTools(p.ClientTools) // they were checked
 	return p
 }
 
@@ -71,7 +80,7 @@ func (p Profile) check(name string) error {
 	if p.Oracle == nil {
 		return sessions.InvalidField(field+"/oracle", "Profile %q has no oracle.", name)
 	}
-	if p.MaxIterations < 0 || p.PromptTimeout < 0 || p.IdleTTL < 0 || p.ToolTimeout < 0 || min(p.Budget.TurnTokens, p.Budget.SessionTokens) < 0 {
+	if p.MaxIterations < 0 || p.PromptTimeout < 0 || p.IdleTTL < 0 || min(p.ToolTimeout, p.WaitTimeout) < 0 || min(p.Budget.TurnTokens, p.Budget.SessionTokens) < 0 {
 		return sessions.InvalidField(field, "Profile %q has a negative limit; use 0 for the default.", name)
 	}
 	for _, policy := range []FaultPolicy{p.OnScopeViolation, p.OnToolError} {
@@ -94,21 +103,28 @@ func (p Profile) check(name string) error {
 			return sessions.InvalidField(field+"/repeatable", "Profile %q calls %q repeatable, which is no path.", name, path)
 		}
 	}
-	return nil
+	return p.checkWaits(name, field)
 }
 
 // repeatable reports whether a call of a tool may be run a second time.
 func (p Profile) repeatable(m *tools.Mounted) bool {
-	return m.Spec.Repeatable || slices.ContainsFunc(p.Repeatable, func(root string) bool {
+	return m.Spec.Repeatable || under(m.Path, p.Repeatable)
+}
+
+// under reports whether a path lies in one of some subtrees.
+func under(path string, roots []string) bool {
+	return slices.ContainsFunc(roots, func(root string) bool {
 		parsed, err := tools.ParsePath(root)
-		return err == nil && tools.Within(m.Path, parsed)
+		return err == nil && tools.Within(path, parsed)
 	})
 }
 
 // limits returns the bounds of a turn whose request asks for maxIterations and
 // timeoutMs, 0 for the profile's. A request may lower them, never raise them.
 func (p Profile) limits(maxIterations int, timeoutMs int64) (sessions.TurnLimits, *sessions.Error) {
-	limits := sessions.TurnLimits{MaxIterations: p.MaxIterations, PromptTimeoutMs: p.PromptTimeout.Milliseconds()}
+	limits := sessions.TurnLimits{
+		MaxIterations: p.MaxIterations, PromptTimeoutMs: p.PromptTimeout.Milliseconds(), WaitTimeoutMs: p.WaitTimeout.Milliseconds(),
+	}
 	if maxIterations > limits.MaxIterations {
 		return limits, overProfile("maxIterations", int64(limits.MaxIterations))
 	}
@@ -131,6 +147,7 @@ func (p Profile) inference(asked sessions.Inference) sessions.Inference {
 		schema = compact
 	}
 	asked.Params, asked.AnswerSchema = asked.Params.Over(p.Params), schema
+	asked.ClientTools = p.clientTools(asked.ClientTools)
 	return asked
 }
 

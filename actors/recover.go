@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"time"
 
 	"agenthost/sessions"
 )
@@ -15,7 +16,9 @@ const (
 
 // Recover takes up the turns that the last host left unfinished. It is called
 // once, before the first request, and returns when every such turn has its
-// agent; the turns go on by themselves, at most 32 starting at a time. A turn
+// agent; the turns go on by themselves, at most 32 starting at a time. A turn that
+// waits for clients has none, unless it has been answered, other prompts wait for
+// its end, or its wait has a limit. A turn
 // resumes from its last committed step when nothing with an unknown outcome was
 // in flight, else it ends interrupted, its session promptable at once.
 func (s *System) Recover(ctx context.Context) error {
@@ -24,7 +27,9 @@ func (s *System) Recover(ctx context.Context) error {
 		return err
 	}
 	for _, msg := range bySession(busy) {
-		s.deps.send(s.deps.root, msg)
+		if msg.needsAgent() {
+			s.deps.send(s.deps.root, msg)
+		}
 	}
 	s.attendChildren(busy)
 	return s.Alive(ctx) // behind them in the root's mailbox
@@ -44,12 +49,19 @@ func bySession(busy []sessions.BusyTurn) []*resume {
 		switch {
 		case b.Turn.Status != sessions.TurnIsQueued:
 			msg.active = &b.Turn
+			msg.fresh = b.Turn.Status == sessions.TurnIsRunning || len(b.Session.Pending) == 0
 		default:
 			msg.queued = append(msg.queued, b.Turn)
 			msg.interrupts = msg.interrupts || b.Interrupts
 		}
 	}
 	return all
+}
+
+// needsAgent reports whether something is to be done before anyone comes for the
+// session.
+func (m *resume) needsAgent() bool {
+	return m.fresh || len(m.queued) > 0 || m.active.Limits.WaitTimeoutMs > 0
 }
 
 // takeUp goes on with a turn of the last host. A cut waits until it is known
@@ -64,6 +76,12 @@ func (r *run) takeUp() {
 		}
 		if err != nil {
 			r.cut(life, cutting{status: endOf(err), err: err, notRun: "the host stopped"})
+			return
+		}
+		if r.turn.Status == sessions.TurnIsWaiting {
+			if r.untilAnswered(life) {
+				r.loop(life)
+			}
 			return
 		}
 		if len(planned) > 0 && !r.finishCalls(life, planned) {
@@ -95,6 +113,9 @@ func (r *run) takeStock(life context.Context) ([]plannedCall, *sessions.Error) {
 	if err := r.load(life); err != nil {
 		return nil, sessions.AsError(err)
 	}
+	if err := r.prepareClients(); err != nil {
+		return nil, sessions.AsError(err)
+	}
 	var rest *leftovers
 	err := r.read(life, func() (err error) {
 		rest, err = r.deps.leftOf(life, r.fence.Incarnation, r.turn)
@@ -104,25 +125,29 @@ func (r *run) takeStock(life context.Context) ([]plannedCall, *sessions.Error) {
 		return nil, sessions.AsError(err)
 	}
 	planned, certain := r.restore(rest)
-	if !certain || r.profile.Oracle == nil {
+	waits := r.turn.Status == sessions.TurnIsWaiting
+	if !certain || r.profile.Oracle == nil && !waits {
 		return nil, errRestarted()
 	}
-	r.limitTime(rest.lastAt.Sub(r.turn.StartedAt))
+	if !waits { // else its clock stands still
+		r.limitTime(rest.lastAt.Sub(r.turn.StartedAt) - time.Duration(r.turn.WaitedMs)*time.Millisecond)
+	}
 	return planned, nil
 }
 
 // countAttempt makes the try durable before it is made. Stops that were clean
-// do not count.
+// do not count. A turn that waits does it when it goes on.
 func (r *run) countAttempt(life context.Context) *sessions.Error {
-	attempts := r.turn.Attempts
-	if !r.deps.clean {
-		attempts++
-	}
-	if attempts > maxAttempts {
+	resume := &sessions.TurnResume{Attempts: r.turn.Attempts + r.tries}
+	if resume.Attempts > maxAttempts {
 		return errCrashLoop()
 	}
+	if r.turn.Status == sessions.TurnIsWaiting {
+		r.wait.resume = resume
+		return nil
+	}
 	err := r.persist(life, func(c *sessions.CommitTurn) func() {
-		c.Resume = &sessions.TurnResume{Attempts: attempts}
+		c.Resume = resume
 		return func() {}
 	})
 	if err != nil {
@@ -144,6 +169,9 @@ func (r *run) restore(rest *leftovers) (planned []plannedCall, certain bool) {
 		}
 	}
 	open := sessions.OpenCalls(r.history)
+	if r.turn.Status == sessions.TurnIsWaiting {
+		r.wait = &clientWait{pending: rest.waits.Pending, answers: rest.waits.Answers}
+	}
 	if len(open) == 0 {
 		r.attempt = rest.attempt + 1
 		r.step = step{number: r.iterations + 1, attempt: r.attempt, counted: true, kept: len(rest.text)}
@@ -154,12 +182,20 @@ func (r *run) restore(rest *leftovers) (planned []plannedCall, certain bool) {
 	s.results = make([]*callResult, len(open))
 	certain = true
 	for i, c := range open {
-		p := plannedCall{call: c}
-		if s.results[i] = rest.results[c.ID]; s.results[i] == nil {
+		p := plannedCall{call: c, refusal: errNotRun("its result is known")}
+		s.results[i] = rest.results[c.ID]
+		switch kind := kindOf(rest.waits.Pending, c.ID); {
+		case s.results[i] != nil:
+		case r.wait != nil:
+			s.ask(i, kind)
+			certain = certain && kind != ""
+		default:
 			p = r.planCall(c)
-			certain = certain && p.refusal == nil && r.profile.repeatable(p.tool)
-		} else {
-			p.refusal = errNotRun("its result is known")
+			if rest.asked[c.ID] { // and the turn ran, so it was approved
+				p.asks = ""
+			}
+			s.ask(i, p.asks)
+			certain = certain && p.refusal == nil && (p.asks != "" || r.profile.repeatable(p.tool))
 		}
 		planned = append(planned, p)
 	}
@@ -170,14 +206,22 @@ func (r *run) restore(rest *leftovers) (planned []plannedCall, certain bool) {
 // leftovers is what a turn had made durable beyond the history.
 type leftovers struct {
 	results map[sessions.CallID]*callResult
-	text    []byte        // of a model call that was not finished
-	attempt int           // the number of that call among its repetitions
-	lastAt  sessions.Time // when the turn last made something durable
+	text    []byte                   // of a model call that was not finished
+	attempt int                      // the number of that call among its repetitions
+	lastAt  sessions.Time            // when the turn last made something durable
+	asked   map[sessions.CallID]bool // calls that clients were asked about
+	waits   sessions.WaitedCalls     // of a turn that waits
 }
 
 // leftOf collects what the frames of a turn tell beyond its messages.
 func (d *deps) leftOf(ctx context.Context, life sessions.Incarnation, turn sessions.Turn) (*leftovers, error) {
-	l := &leftovers{results: map[sessions.CallID]*callResult{}, lastAt: turn.StartedAt}
+	l := &leftovers{results: map[sessions.CallID]*callResult{}, asked: map[sessions.CallID]bool{}, lastAt: turn.StartedAt}
+	if turn.Status == sessions.TurnIsWaiting {
+		var err error
+		if l.waits, err = d.store.WaitedCalls(ctx, life, turn.TurnID); err != nil {
+			return nil, err
+		}
+	}
 	for after := max(0, turn.FirstFrame-1); ; {
 		frames, err := d.store.Frames(ctx, life, sessions.FrameQuery{AfterSeq: after, Limit: 1000})
 		if err != nil {
@@ -205,6 +249,10 @@ func (l *leftovers) take(body sessions.FrameBody) {
 		l.text = append(l.text[:min(body.Offset, int64(len(l.text)))], body.Text...)
 	case sessions.MessageAppended:
 		l.text, l.attempt = nil, 0
+	case sessions.Waiting:
+		for _, p := range body.Pending {
+			l.asked[p.CallID] = true
+		}
 	case sessions.CallEnded:
 		l.results[body.CallID] = &callResult{output: body.Output, err: body.Error, framed: true}
 	}

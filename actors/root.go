@@ -307,6 +307,7 @@ func (r *root) unmount(e *entry) []*deletion {
 	delete(r.byAgent, e.agent.Id)
 	delete(r.unsure, e)
 	e.agent, e.asked, e.proposal = nil, nil, nil
+	e.waits = true // for all the root knows
 	return asked
 }
 

@@ -34,6 +34,7 @@ type entry struct {
 	profile   string
 	life      sessions.Incarnation // 0 until a session exists
 	gen       int64                // the owner's generation when resolved
+	waits     bool                 // the session may have a turn that waits for clients
 	agent     *PID
 	forwarded uint64    // requests sent to the agent
 	held      []request // in order
@@ -57,15 +58,16 @@ type identity struct {
 	profile string
 	life    sessions.Incarnation
 	gen     int64
+	waits   bool // a turn of the session may wait for clients
 }
 
 func (e *entry) identity() identity {
-	return identity{e.owner, e.at, e.id, e.key, e.profile, e.life, e.gen}
+	return identity{e.owner, e.at, e.id, e.key, e.profile, e.life, e.gen, e.waits}
 }
 
 // learn takes over what the store says of the address.
 func (e *entry) learn(means sessions.Resolution) {
-	e.gen = means.Generation
+	e.gen, e.waits = means.Generation, means.Waits
 	if means.Life == 0 {
 		e.key, e.profile = e.at.Key, e.at.Key.Profile
 		return

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -36,6 +37,10 @@ type run struct {
 	calls  sync.WaitGroup
 	timer  *time.Timer
 
+	clients []*tools.Mounted // the turn's tools that clients run; of the loop alone
+	tries   int              // of taking the turn up that its going on makes; set before it starts
+	news    chan struct{}    // capacity 1: a call that waits was answered
+
 	stalled bool // the store could not take a commit; of the agent alone
 
 	watch turnWatch
@@ -55,13 +60,17 @@ type run struct {
 	texts      bool                                      // text may wait for the next model call
 	readBy     map[sessions.RequestID]int64              // requests whose text the turn has read, with the seqs of its frames
 	children   map[sessions.SessionID]sessions.RefStatus // as frames have shown them
+	place      bool                                      // it holds a place of the host's busy turns
+	stored     sessions.Turn                             // as of the last commit
+	wait       *clientWait                               // nil unless the turn waits
 }
 
 // newRun prepares the run of a turn of a's session.
 func newRun(a *agent, turn sessions.Turn, fence sessions.Fence) *run {
 	return &run{
 		deps: a.deps, agent: a.self, ident: a.ident, profile: a.profile, scope: a.scope,
-		turn: turn, fence: fence, attempt: 1, over: make(chan struct{}), beside: &a.beside,
+		turn: turn, stored: turn, fence: fence, attempt: 1, over: make(chan struct{}), beside: &a.beside,
+		place: true, news: make(chan struct{}, 1),
 	}
 }
 
@@ -89,7 +98,11 @@ func (r *run) start() {
 			r.cut(life, cutFailed(errUnknownProfile(r.ident.profile)))
 			return
 		}
-		if err := r.load(life); err != nil {
+		err := r.load(life)
+		if err == nil {
+			err = r.prepareClients()
+		}
+		if err != nil {
 			r.cut(life, cutFailed(sessions.AsError(err)))
 			return
 		}
@@ -158,11 +171,20 @@ func (r *run) loop(life context.Context) {
 	}
 }
 
-// finishCalls runs the calls of a step, appends their results, and reports
-// whether the turn goes on.
+// finishCalls runs the calls of a step, waits for clients where it must, appends
+// the results, and reports whether the turn goes on.
 func (r *run) finishCalls(life context.Context, planned []plannedCall) bool {
 	r.invokeAll(life, planned)
-	if err := r.appendResults(life); err != nil {
+	if slices.ContainsFunc(planned, func(p plannedCall) bool { return p.asks != "" }) {
+		return r.askClients(life)
+	}
+	return r.endStep(life, r.appendResults(life))
+}
+
+// endStep reports whether the turn goes on after a step whose results were
+// appended, unless err says otherwise.
+func (r *run) endStep(life context.Context, err error) bool {
+	if err != nil {
 		r.cut(life, cutFailed(sessions.AsError(err)))
 		return false
 	}
@@ -243,6 +265,7 @@ func (r *run) plan() ([]plannedCall, *cutting) {
 			continue
 		}
 		planned[i] = r.planCall(c)
+		r.step.ask(i, planned[i].asks)
 		fault := planned[i].refusal
 		r.step.results[i] = planned[i].result()
 		if fault != nil && fault.Code == sessions.CodeToolScopeViolation && r.profile.OnScopeViolation == Fail {
@@ -288,13 +311,16 @@ func (r *run) lastResults() []sessions.Message {
 // abandon ends the run without storing anything more: its session is deleted,
 // or the host stops and the next start takes the turn up from its last
 // committed step. why is what models and tools find as the cause.
-func (r *run) abandon(why *sessions.Error) {
+func (r *run) abandon(why *sessions.Error) { r.drop(why, why) }
+
+// drop is abandon, with what those who watch the turn are told, nil for nothing.
+func (r *run) drop(cause error, told *sessions.Error) {
 	r.mu.Lock()
 	was := r.abandoned
 	r.ended, r.abandoned = true, true
 	r.mu.Unlock()
-	r.cancel(why)
-	r.watch.end("", why)
+	r.cancel(cause)
+	r.watch.end("", told)
 	if !was {
 		close(r.over)
 	}

@@ -152,7 +152,7 @@ func (r *run) tryPersist(life context.Context, build func(*sessions.CommitTurn) 
 		return r.notStored(err)
 	}
 	r.mu.Lock()
-	r.fence = done.Session.Fence
+	r.fence, r.stored = done.Session.Fence, done.Turn
 	r.history = append(append(r.history, c.Messages...), done.Steered...)
 	r.usage = sessions.Usage{}
 	r.noteRead(done)

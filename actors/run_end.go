@@ -93,7 +93,9 @@ func (r *run) endCommit(how cutting) sessions.CommitTurn {
 			end.FinalSeq = c.Messages[0].Seq
 		}
 	}
+	r.takeAnswers()
 	if s.started {
+		s.fillAsked(errNotRun(how.notRun))
 		s.fill(sessions.ErrCallCut)
 		s.dropState()
 	} else {

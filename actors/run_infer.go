@@ -17,7 +17,7 @@ const textEvery = 500 * time.Millisecond
 
 // infer makes one model call and collects its parts in r.step.
 func (r *run) infer() (failed *sessions.Error) {
-	visible := r.deps.tree.Visible(r.scope)
+	visible := r.deps.tree.VisibleBeside(r.scope, r.clients)
 	r.mu.Lock()
 	if r.ended {
 		r.mu.Unlock()

@@ -42,6 +42,15 @@ func (s *step) state() map[string]json.RawMessage {
 	return all
 }
 
+// keepState notes that what the results have set is stored.
+func (s *step) keepState() {
+	for _, res := range s.results {
+		if res != nil {
+			res.state = nil
+		}
+	}
+}
+
 // dropState makes a cut call of each that has set state: the state of a step that
 // is not finished stays as it was, and the history must not say otherwise.
 func (s *step) dropState() {

@@ -17,12 +17,13 @@ type step struct {
 	kept     int // bytes of text that are durable as text frames
 	flush    *time.Timer
 	calls    []sessions.ToolCall
-	answered bool           // the model's answer is complete
-	appended bool           // the answer is part of the history
-	results  []*callResult  // by call; nil while there is none
-	started  bool           // the calls may have begun
-	usage    sessions.Usage // reported for the model call
-	counted  bool           // usage is part of the run's
+	answered bool                   // the model's answer is complete
+	appended bool                   // the answer is part of the history
+	results  []*callResult          // by call; nil while there is none
+	started  bool                   // the calls may have begun
+	asks     []sessions.PendingKind // by call, what it is to wait for before it may run; nil or "" for nothing
+	usage    sessions.Usage         // reported for the model call
+	counted  bool                   // usage is part of the run's
 }
 
 // callResult is what a call gave, and how long it took.
@@ -75,6 +76,36 @@ func (s *step) unframed(early bool) (frames []sessions.FrameBody, of []*callResu
 		}
 	}
 	return frames, of
+}
+
+// ask notes what a call waits for.
+func (s *step) ask(i int, kind sessions.PendingKind) {
+	if kind == "" {
+		return
+	}
+	if s.asks == nil {
+		s.asks = make([]sessions.PendingKind, len(s.calls))
+	}
+	s.asks[i] = kind
+}
+
+// pending are the calls that wait for clients, in call order.
+func (s *step) pending(since sessions.Time) (all []sessions.Pending) {
+	for i, kind := range s.asks {
+		if c := s.calls[i]; kind != "" && s.results[i] == nil {
+			all = append(all, sessions.Pending{CallID: c.ID, Kind: kind, Path: c.Path, Args: c.Args, Since: since})
+		}
+	}
+	return all
+}
+
+// fillAsked gives every call that waits and has no result one that says why.
+func (s *step) fillAsked(why *sessions.Error) {
+	for i, kind := range s.asks {
+		if kind != "" && s.results[i] == nil {
+			s.results[i] = &callResult{err: why.Info()}
+		}
+	}
 }
 
 // fill gives every call without a result one that says why.

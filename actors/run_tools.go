@@ -21,7 +21,8 @@ const lingering = 5 * time.Second
 type plannedCall struct {
 	call    sessions.ToolCall
 	tool    *tools.Mounted
-	refusal *sessions.Error // set when the tool is not to be run
+	refusal *sessions.Error      // set when the tool is not to be run
+	asks    sessions.PendingKind // what the call waits for first; "" for nothing
 }
 
 // result is the call's result if it is known without running the tool.
@@ -58,14 +59,17 @@ const unknownTool = "/unknown"
 // allowed subtree is a violation, whether something is mounted there or not.
 func (r *run) planCall(c sessions.ToolCall) plannedCall {
 	p := plannedCall{call: c}
-	if !r.scope.Allows(c.Path) {
+	m, ok := r.clientTool(c.Path)
+	switch {
+	case ok: // it is in every scope
+	case !r.scope.Allows(c.Path):
 		p.refusal = errScope(c.Path)
 		return p
-	}
-	m, ok := r.deps.tree.Lookup(c.Path)
-	if !ok {
-		p.refusal = errTool(c.Path, "No tool is mounted at %s.", c.Path)
-		return p
+	default:
+		if m, ok = r.deps.tree.Lookup(c.Path); !ok {
+			p.refusal = errTool(c.Path, "No tool is mounted at %s.", c.Path)
+			return p
+		}
 	}
 	p.tool = m
 	if isMalformed(c.Args) {
@@ -74,7 +78,9 @@ func (r *run) planCall(c sessions.ToolCall) plannedCall {
 	}
 	if err := m.CheckArgs(c.Args); err != nil {
 		p.refusal = errTool(c.Path, "The arguments do not fit the tool's schema: %s", err)
+		return p
 	}
+	p.asks = r.profile.asks(m)
 	return p
 }
 
@@ -88,7 +94,7 @@ func (r *run) invokeAll(life context.Context, planned []plannedCall) {
 	ended := map[string]<-chan struct{}{} // the last call of each tool that runs in order
 	var step sync.WaitGroup
 	for i, p := range planned {
-		if p.refusal != nil {
+		if p.refusal != nil || p.asks != "" {
 			continue
 		}
 		select {

@@ -104,7 +104,11 @@ func (s *side) infer(ctx context.Context) (text string, used sessions.Usage, fai
 	}()
 	var said strings.Builder
 	var runes wholeRunes
-	req := s.profile.request(s.input(), *s.inference, s.deps.tree.Visible(s.scope))
+	clients, err := tools.ClientTools(s.inference.ClientTools)
+	if err != nil {
+		return "", used, sessions.AsError(err)
+	}
+	req := s.profile.request(s.input(), *s.inference, s.deps.tree.VisibleBeside(s.scope, clients))
 	for part, err := range s.profile.Oracle.Infer(ctx, req) {
 		if err != nil {
 			return "", used, s.failure(ctx, err)

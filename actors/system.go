@@ -115,6 +115,9 @@ func newDeps(store sessions.Store, profiles map[string]Profile, c Config) (*deps
 			return nil, err
 		}
 		d.profiles[name] = p.withDefaults(d.idleTTL)
+		if err := d.checkClientTools("/profiles/"+name+"/clientTools", p.ClientTools); err != nil {
+			return nil, err
+		}
 	}
 	if err := subagent.Mount(d.tree, slices.Sorted(maps.Keys(profiles))...); err != nil {
 		d.log.Warn("a profile is no sub-agent; give it a name that can be part of a tool's path", "error", err)
@@ -196,7 +199,8 @@ func (s *System) Alive(ctx context.Context) error {
 	return err
 }
 
-// Counts returns how many sessions are resident and how many turns busy.
+// Counts returns how many sessions are resident and how many turns busy, without
+// those that wait for clients.
 func (s *System) Counts() (resident, busy int64) {
 	return s.deps.residents.count.Load(), s.deps.admission.busy.Load()
 }

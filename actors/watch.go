@@ -18,7 +18,10 @@ const (
 	spanTurn      = "turn"
 	spanModelCall = "model call"
 	spanToolCall  = "tool call"
-	spanSide      = "side question"
+
+	eventWaits  = "waits for clients"
+	eventGoesOn = "goes on"
+	spanSide    = "side question"
 
 	attrSession   = attribute.Key("agenthost.session.id")
 	attrTurn      = attribute.Key("agenthost.turn.id")
@@ -95,6 +98,9 @@ func (w *turnWatch) end(status sessions.TurnStatus, err *sessions.Error) {
 	}
 	w.span.End()
 }
+
+// event marks a moment of the turn in its span.
+func (w *turnWatch) event(name string) { w.span.AddEvent(name) }
 
 // named is what log lines about the turn begin with: whose it is.
 func (r *run) named(more ...any) []any {

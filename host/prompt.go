@@ -56,7 +56,9 @@ func (a *Access) runTurn(ctx context.Context, message *actors.Prompt, wait api.W
 		accepted: make(chan actors.PromptAccepted, 1),
 		reply:    make(chan actors.PromptReply, 1),
 	}
-	message.Accepted, message.Reply = p.accepted, p.reply
+	gone := make(chan struct{})
+	defer close(gone)
+	message.Accepted, message.Reply, message.Gone = p.accepted, p.reply, gone
 	if message.Request.ID == "" {
 		message.Request.ID = sessions.RequestID(uuid.NewString())
 	}

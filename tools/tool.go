@@ -36,6 +36,12 @@ type Spec struct {
 	// InOrder says that the calls of one step run one after the other, in call
 	// order. Each finds the state that those before it have set.
 	InOrder bool
+	// NeedsApproval says that a call runs only once a client has approved it. The
+	// turn waits for that.
+	NeedsApproval bool
+	// ClientSide says that a client runs the calls, and Invoke is never called. The
+	// turn waits for what the client gives.
+	ClientSide bool
 }
 
 // Call is one call as a tool sees it.
@@ -63,7 +69,8 @@ type Turn interface {
 	// SetState sets a named value of the session's state, any JSON but null. It is
 	// stored with the results of the step, in one transaction, if the call gives
 	// an output. A call that fails has set nothing, and neither has a step that the
-	// turn does not finish. When calls of one step set the same name, the last in
+	// turn does not finish; one that waits for clients has finished the calls before
+	// that. When calls of one step set the same name, the last in
 	// call order counts. It keeps no reference to value. Codes: INVALID_REQUEST,
 	// PAYLOAD_TOO_LARGE (stateBytes), CONFLICT when the call has ended.
 	SetState(name string, value json.RawMessage) error

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"bytes"
-	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -111,7 +110,7 @@ func (t *Tree) ByFunction(name string) (*Mounted, bool) {
 func (t *Tree) All() []*Mounted {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	return slices.SortedFunc(maps.Values(t.byPath), func(a, b *Mounted) int { return cmp.Compare(a.Path, b.Path) })
+	return slices.SortedFunc(maps.Values(t.byPath), byPath)
 }
 
 // Visible returns what is mounted now within scope, in the byte order of the
