@@ -295,7 +295,7 @@ type CommitTurn struct {
 	// GoOn says that a turn that waits runs again. Messages may come with it.
 	GoOn bool
 	// Steer takes the text that waits for the turn into the history, behind
-	// Messages: see CommittedTurn.Steered. It is not for a commit with End.
+	// Messages: see CommittedTurn.Steered. It is not for a commit with Wait or End.
 	Steer bool
 	Now   Time
 }

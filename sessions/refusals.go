@@ -58,6 +58,16 @@ var (
 	ErrNotLastTurn    = Errorf(CodeConflict, "Only the session's last turn can be retried; this one is not it.")
 )
 
+// The answers about calls that wait.
+var (
+	ErrNoCall      = Errorf(CodeNotFound, "The session has no call with this id that waits for an answer or had one.")
+	ErrOtherAnswer = Errorf(CodeConflict, "The call was answered already, and otherwise.")
+	ErrWrongAnswer = InvalidField("/args", "A call that waits for an approval takes approve, one of a client's tool output or error.")
+)
+
+// ErrCallWaited refuses to let a turn wait again for what was answered.
+var ErrCallWaited = Errorf(CodeInternal, "The turn has waited for one of these calls before.")
+
 // The answers to a request id that is claimed.
 var (
 	ErrOtherRequest   = Errorf(CodeRequestConflict, "The request id was used for another request; use a new id for a new request.")

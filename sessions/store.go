@@ -144,7 +144,8 @@ type TurnWriter interface {
 	// A commit with Wait stores what the turn waits for; one with GoOn or End
 	// forgets it, but keeps of each answer enough to tell the same from another for
 	// as long as the session lives. The time between is added to the turn's
-	// WaitedMs.
+	// WaitedMs. A commit that MayFollow refuses is INTERNAL, as is a wait for a call
+	// that was answered as the same kind before.
 	//
 	// At the end of a turn, text that still waits for it becomes the next turns,
 	// in order and before those queued; if the turn was cancelled, the text ends
@@ -156,7 +157,8 @@ type TurnWriter interface {
 	// same answer again is no error, also after the call has ended; another one is
 	// CONFLICT. NOT_FOUND when the session has no such call, or it has ended
 	// without that answer; INVALID_REQUEST when the answer is not of the call's
-	// kind. SESSION_NOT_FOUND, SESSION_CLOSED, SESSION_DAMAGED.
+	// kind. A call may wait for its approval and then as a client's tool: each has
+	// its own answer. SESSION_NOT_FOUND, SESSION_CLOSED, SESSION_DAMAGED.
 	AnswerCall(ctx context.Context, c AnswerCall) (AnsweredCall, error)
 
 	// StartTurn starts the first queued turn as AcceptTurn would have: user
@@ -268,7 +270,7 @@ type TurnReader interface {
 	// Claim returns the live claim or claim tombstone of a request id.
 	Claim(ctx context.Context, owner Owner, id RequestID, now Time) (Claim, bool, error)
 	// WaitedCalls returns what a turn waits for, and the answers there are; empty
-	// when it does not wait.
+	// when it does not wait. Errors as Messages.
 	WaitedCalls(ctx context.Context, life Incarnation, id TurnID) (WaitedCalls, error)
 	// BusyTurns returns every turn of the store that is not terminal, by index: the
 	// active ones first, oldest first, then those queued, which are in the order of

@@ -1,6 +1,10 @@
 package sessions
 
-import "encoding/json"
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+)
 
 // ClientTool is a tool that no host runs: a turn that calls it waits for a client
 // to answer the call.
@@ -26,6 +30,30 @@ func (a CallAnswer) Answers(kind PendingKind) bool {
 	return a.Approve == nil
 }
 
+// Digest tells answers apart: it is the same for two that say the same, however
+// the parts of an output are ordered.
+func (a CallAnswer) Digest() [sha256.Size]byte {
+	a.Output = canonical(a.Output)
+	text, _ := json.Marshal(a) // of valid JSON: cannot fail
+	return sha256.Sum256(text)
+}
+
+// canonical writes a JSON value in the one way that all that equal it are written.
+// What is none stays as it is.
+func canonical(raw json.RawMessage) json.RawMessage {
+	numbers := json.NewDecoder(bytes.NewReader(raw))
+	numbers.UseNumber()
+	var value any
+	if numbers.Decode(&value) != nil {
+		return raw
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return raw
+	}
+	return text
+}
+
 // AnswerCall stores the answer to a call that waits.
 type AnswerCall struct {
 	Owner  Owner
@@ -41,6 +69,42 @@ type AnsweredCall struct {
 	TurnID  TurnID
 	Repeat  bool    // the same answer was stored before
 	Frames  []Frame // those stored: answered, unless it is a repeat
+}
+
+// MayFollow returns INTERNAL unless the step may be stored of a turn in a state
+// that is not terminal: one that waits takes nothing but a step with GoOn or End,
+// and others none with GoOn.
+func (c CommitTurn) MayFollow(turn TurnStatus) error {
+	leads := 0
+	for _, on := range []bool{len(c.Wait) > 0, c.GoOn, c.End != nil} {
+		if on {
+			leads++
+		}
+	}
+	waits := turn == TurnIsWaiting
+	switch {
+	case leads > 1:
+		return Errorf(CodeInternal, "A step lets its turn wait, or go on, or end, and no two of these.")
+	case c.Steer && (len(c.Wait) > 0 || c.End != nil):
+		return Errorf(CodeInternal, "A step that lets its turn wait or end takes no more text in.")
+	case waits && !c.GoOn && c.End == nil:
+		return Errorf(CodeInternal, "The turn %q waits; its next step has to let it go on or end.", c.TurnID)
+	case !waits && c.GoOn:
+		return Errorf(CodeInternal, "The turn %q does not wait and cannot go on from a wait.", c.TurnID)
+	}
+	return checkWait(c.Wait)
+}
+
+// checkWait refuses calls that could not be told apart, or be answered.
+func checkWait(calls []Pending) error {
+	seen := map[CallID]bool{}
+	for _, p := range calls {
+		if seen[p.CallID] || p.Kind != PendingApproval && p.Kind != PendingClientTool {
+			return Errorf(CodeInternal, "A turn cannot wait for the call %q as %q, or not twice.", p.CallID, p.Kind)
+		}
+		seen[p.CallID] = true
+	}
+	return nil
 }
 
 // WaitedCalls is what a turn waits for.

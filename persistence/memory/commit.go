@@ -14,19 +14,14 @@ func (s *Store) CommitTurn(ctx context.Context, c sessions.CommitTurn) (sessions
 	if err != nil {
 		return sessions.CommittedTurn{}, err
 	}
-	if c.Steer && c.End != nil {
-		return sessions.CommittedTurn{}, sessions.Errorf(sessions.CodeInternal, "The last step of a turn takes no more text in.")
-	}
 	return write(ctx, s, func() (sessions.CommittedTurn, error) {
 		r, t, err := s.committable(c)
 		if err != nil {
 			return sessions.CommittedTurn{}, err
 		}
-		next := r.session.Status
-		if c.End != nil {
-			if next, err = c.End.After(t.Status, next); err != nil {
-				return sessions.CommittedTurn{}, err
-			}
+		next, err := r.after(c, t)
+		if err != nil {
+			return sessions.CommittedTurn{}, err
 		}
 		if err := r.mayFollow(c); err != nil {
 			return sessions.CommittedTurn{}, err
@@ -54,6 +49,7 @@ func (s *Store) CommitTurn(ctx context.Context, c sessions.CommitTurn) (sessions
 			bodies = append(bodies, sessions.MessageAppended{Message: m})
 		}
 		answer.Frames = r.emit(t.Turn, c.Now, bodies...)
+		r.moveWait(c, t, next)
 		if c.End != nil {
 			s.end(c, r, t, next)
 			answer.Queued = s.queueUnread(r, t)
@@ -84,10 +80,13 @@ func framesOf(c sessions.CommitTurn) ([]sessions.FrameBody, error) {
 		}
 		bodies = append(bodies, b)
 	}
-	if c.End == nil {
-		return bodies, nil
+	switch {
+	case c.End != nil:
+		bodies = append(bodies, c.End.Frame())
+	case len(c.Wait) > 0:
+		bodies = append(bodies, sessions.Waiting{Pending: c.Wait})
 	}
-	return append(bodies, c.End.Frame()), nil
+	return bodies, nil
 }
 
 // committable returns the session and the turn if the step may be written.
@@ -104,6 +103,9 @@ func (s *Store) committable(c sessions.CommitTurn) (*record, *turn, error) {
 		return nil, nil, sessions.ErrTurnEnded
 	case t.Status == sessions.TurnIsQueued:
 		return nil, nil, sessions.Errorf(sessions.CodeInternal, "The turn %q is queued; it has to start before its first step.", t.TurnID)
+	}
+	if err := r.mayWait(c, t); err != nil {
+		return nil, nil, err
 	}
 	for i, m := range c.Messages {
 		if want := r.session.MessageCount + 1 + int64(i); m.Seq != want {

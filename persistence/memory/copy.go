@@ -23,7 +23,7 @@ func copyAll[T any](items []T, one func(T) T) []T {
 
 // copySession also gives lists that are empty and not nil.
 func copySession(s sessions.Session) sessions.Session {
-	s.Labels, s.Pending = maps.Clone(s.Labels), slices.Clone(s.Pending)
+	s.Labels, s.Pending = maps.Clone(s.Labels), copyAll(s.Pending, copyPending)
 	if s.Labels == nil {
 		s.Labels = map[string]string{}
 	}
@@ -37,6 +37,15 @@ func copySession(s sessions.Session) sessions.Session {
 	return s
 }
 
+func copyPending(p sessions.Pending) sessions.Pending {
+	p.Args = slices.Clone(p.Args)
+	return p
+}
+
+func copyAnswer(a sessions.CallAnswer) sessions.CallAnswer {
+	return sessions.CallAnswer{Output: slices.Clone(a.Output), Error: fresh(a.Error), Approve: fresh(a.Approve)}
+}
+
 func copyTurn(t sessions.Turn) sessions.Turn {
 	t.Error, t.Inference = copyError(t.Error), copyInference(t.Inference)
 	return t
@@ -44,6 +53,10 @@ func copyTurn(t sessions.Turn) sessions.Turn {
 
 func copyInference(i sessions.Inference) sessions.Inference {
 	i.AnswerSchema = slices.Clone(i.AnswerSchema)
+	i.ClientTools = copyAll(i.ClientTools, func(t sessions.ClientTool) sessions.ClientTool {
+		t.Schema = slices.Clone(t.Schema)
+		return t
+	})
 	i.Params.Temperature, i.Params.TopP, i.Params.Seed = fresh(i.Params.Temperature), fresh(i.Params.TopP), fresh(i.Params.Seed)
 	return i
 }
@@ -98,6 +111,8 @@ func copyBody(b sessions.FrameBody) sessions.FrameBody {
 	case sessions.CallEnded:
 		b.Output, b.Error = slices.Clone(b.Output), copyError(b.Error)
 		return b
+	case sessions.Waiting:
+		return sessions.Waiting{Pending: copyAll(b.Pending, copyPending)}
 	case sessions.Failed:
 		return sessions.Failed{Error: copyError(b.Error)}
 	case sessions.Interrupted:

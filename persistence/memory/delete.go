@@ -68,6 +68,7 @@ func (s *Store) remove(r *record, now sessions.Time, tombstoneMs int64, receipt 
 		"session_summaries": int64(len(r.summaries)),
 		"turns":             int64(len(r.turns)),
 		"pending_prompts":   int64(len(r.pending)),
+		"waited_calls":      int64(len(r.waited)),
 		"sub_session_refs":  int64(len(r.refs)),
 		"usage":             int64(len(r.usage)),
 		"dedupe_claims":     s.bury(r, now, now+sessions.Time(tombstoneMs)),

@@ -24,6 +24,7 @@ func (s *Store) Resolve(ctx context.Context, owner sessions.Owner, at sessions.A
 		found := sessions.Resolution{Generation: s.generation(owner)}
 		if r := s.find(owner, at); r != nil {
 			found.Life, found.ID, found.Key, found.Profile = r.life(), r.session.ID, r.session.Key(), r.session.ProfileKey
+			found.Waits = r.session.Status == sessions.StatusWaiting
 		}
 		return found, nil
 	})

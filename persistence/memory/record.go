@@ -17,6 +17,7 @@ type record struct {
 	summaries  []sessions.Summary // oldest first
 	turns      []*turn            // oldest first
 	pending    []*prompt          // in the order of their accepts
+	waited     []*waitedCall      // in the order in which they began to wait
 	refs       []sessions.Ref
 	usage      map[usageKey]sessions.Usage
 }

@@ -20,7 +20,8 @@ type commitment struct {
 	bodies   []sessions.FrameBody // the frames in order, the terminal one last
 	frames   []frameRow           // the same as rows
 	state    []stateRow
-	keep     int64 // how many frames the session keeps; negative for all
+	waits    []body // the calls of Wait
+	keep     int64  // how many frames the session keeps; negative for all
 }
 
 type stateRow struct {
@@ -56,11 +57,14 @@ func prepareCommit(c sessions.CommitTurn) (*commitment, error) {
 		}
 		p.messages = append(p.messages, sealedBody)
 	}
+	if err := p.prepareWait(); err != nil {
+		return nil, err
+	}
 	bodies := slices.Clone(c.Frames)
+	if len(c.Wait) > 0 {
+		bodies = append(bodies, sessions.Waiting{Pending: p.c.Wait})
+	}
 	if c.End != nil {
-		if c.Steer {
-			return nil, sessions.Errorf(sessions.CodeInternal, "The last step of a turn takes no more text in.")
-		}
 		end := *c.End
 		p.c.End = &end
 		bodies = append(bodies, end.Frame())
@@ -152,14 +156,10 @@ func (p *commitment) run(t *tx) (sessions.CommittedTurn, error) {
 	session.Usage = session.Usage.Plus(p.c.Usage)
 	turn.Usage = turn.Usage.Plus(p.c.Usage)
 	turn.Iterations = max(turn.Iterations, p.c.Iterations)
-	if p.c.End != nil {
-		if p.c.End.Status != sessions.TurnIsCancelled {
-			session.Queued += int64(len(left))
-		}
-		if err := p.end(t, session, &turn); err != nil {
-			return none, err
-		}
-	} else if err := advanceSession(t, session.Session); err != nil {
+	if p.c.End != nil && p.c.End.Status != sessions.TurnIsCancelled {
+		session.Queued += int64(len(left))
+	}
+	if err := p.move(t, session, &turn); err != nil {
 		return none, err
 	}
 	if err := saveTurn(t, turn); err != nil {
@@ -193,6 +193,9 @@ func (p *commitment) load(t *tx) (*sessionRow, turnRow, error) {
 	if turn.Status == sessions.TurnIsQueued {
 		return nil, turnRow{}, sessions.Errorf(sessions.CodeInternal, "The turn %q is queued; it has to start before its first step.", turn.TurnID)
 	}
+	if err := p.mayFollow(t, turn); err != nil {
+		return nil, turnRow{}, err
+	}
 	for i, m := range p.c.Messages {
 		if want := session.MessageCount + 1 + int64(i); m.Seq != want {
 			return nil, turnRow{}, sessions.Errorf(sessions.CodeInternal, "A step's message has seq %d where the history goes on with %d.", m.Seq, want)
@@ -222,6 +225,23 @@ func (p *commitment) read(t *tx) (*sessionRow, turnRow, error) {
 		return nil, turnRow{}, sessions.Errorf(sessions.CodeInternal, "The session has no turn %q.", p.c.TurnID)
 	}
 	return session, turn, err
+}
+
+// move takes turn and session to where the step leads.
+func (p *commitment) move(t *tx, session *sessionRow, turn *turnRow) error {
+	if err := p.leaveWait(t, session, turn); err != nil {
+		return err
+	}
+	switch {
+	case p.c.End != nil:
+		return p.end(t, session, turn)
+	case len(p.c.Wait) > 0:
+		return p.wait(t, session, turn)
+	case p.c.GoOn:
+		return p.goOn(t, session, turn)
+	default:
+		return advanceSession(t, session.Session)
+	}
 }
 
 // end moves turn and session to where the end leads, and starts the claim's

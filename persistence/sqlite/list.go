@@ -36,15 +36,21 @@ func (s *Store) Sessions(ctx context.Context, q sessions.SessionQuery) (sessions
 
 // listed returns the sessions that a query finds.
 func (s *Store) listed(ctx context.Context, query string, args []any) (found []sessions.Session, err error) {
+	var rows []*sessionRow
 	err = s.readers.read(ctx, func(db querier) error {
-		return db.each(ctx, query, func(row scanner) error {
+		err := db.each(ctx, query, func(row scanner) error {
 			r, err := scanSession(row)
-			if err == nil {
-				found = append(found, r.Session)
-			}
+			rows = append(rows, r)
 			return err
 		}, args...)
+		for i := 0; err == nil && i < len(rows); i++ {
+			err = rows[i].readWaiting(ctx, db)
+		}
+		return err
 	})
+	for i := 0; err == nil && i < len(rows); i++ {
+		found = append(found, rows[i].Session)
+	}
 	return found, err
 }
 

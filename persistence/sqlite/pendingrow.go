@@ -20,13 +20,14 @@ type pendingRow struct {
 }
 
 const selectPending = `SELECT num, turn_id, request_id, waits_for, place, steers, created_ms, claim_ttl_ms,
-        max_iterations, prompt_timeout_ms, inference, body, crc FROM pending_prompts WHERE sid = ? AND `
+        max_iterations, prompt_timeout_ms, wait_timeout_ms, inference, body, crc FROM pending_prompts WHERE sid = ? AND `
 
 func scanPending(row scanner) (pendingRow, error) {
 	var p pendingRow
 	var inference string
 	err := row.Scan(&p.num, &p.turn.TurnID, &p.turn.RequestID, &p.waitsFor, &p.place, &p.steers, &p.turn.CreatedAt,
-		&p.claimTTLMs, &p.turn.Limits.MaxIterations, &p.turn.Limits.PromptTimeoutMs, &inference, &p.body.json, &p.body.crc)
+		&p.claimTTLMs, &p.turn.Limits.MaxIterations, &p.turn.Limits.PromptTimeoutMs, &p.turn.Limits.WaitTimeoutMs,
+		&inference, &p.body.json, &p.body.crc)
 	if err != nil {
 		return p, err
 	}
@@ -40,9 +41,9 @@ func insertPending(t *tx, life sessions.Incarnation, p pendingRow) error {
 		return err
 	}
 	_, err = t.exec(`INSERT INTO pending_prompts (sid, turn_id, request_id, waits_for, place, steers, created_ms, claim_ttl_ms,
-            max_iterations, prompt_timeout_ms, inference, body, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+            max_iterations, prompt_timeout_ms, wait_timeout_ms, inference, body, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		life, p.turn.TurnID, p.turn.RequestID, p.waitsFor, p.place, p.steers, p.turn.CreatedAt, p.claimTTLMs,
-		p.turn.Limits.MaxIterations, p.turn.Limits.PromptTimeoutMs, inference, p.body.json, p.body.crc)
+		p.turn.Limits.MaxIterations, p.turn.Limits.PromptTimeoutMs, p.turn.Limits.WaitTimeoutMs, inference, p.body.json, p.body.crc)
 	return err
 }
 

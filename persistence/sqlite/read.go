@@ -36,7 +36,7 @@ func (s *Store) Resolve(ctx context.Context, owner sessions.Owner, at sessions.A
 }
 
 const (
-	resolveColumns = `SELECT sid, id, target_key, profile_key, generation FROM sessions WHERE owner = ? AND deleted_ms IS NULL `
+	resolveColumns = `SELECT sid, id, target_key, profile_key, generation, status = 'waiting' FROM sessions WHERE owner = ? AND deleted_ms IS NULL `
 	resolveID      = resolveColumns + `AND id = ?`
 	resolveKey     = resolveColumns + `AND target_key = ? AND profile_key = ? AND target_key <> ''`
 )
@@ -48,7 +48,7 @@ func resolve(ctx context.Context, q querier, owner sessions.Owner, at sessions.A
 	if at.ID == "" {
 		query, args = resolveKey, []any{owner, at.Key.Target, at.Key.Profile}
 	}
-	err := q.row(ctx, query, args...).Scan(&r.Life, &r.ID, &target, &r.Profile, &r.Generation)
+	err := q.row(ctx, query, args...).Scan(&r.Life, &r.ID, &target, &r.Profile, &r.Generation, &r.Waits)
 	if errors.Is(err, sql.ErrNoRows) {
 		r.Generation, err = generation(ctx, q, owner)
 		return r, err

@@ -53,11 +53,21 @@ func (r recentRows) of(life sessions.Incarnation) (*sessionRow, bool) {
 
 // clone copies what a caller that gets the session could change in place.
 func (r sessionRow) clone() *sessionRow {
-	r.Labels, r.Pending = maps.Clone(r.Labels), slices.Clone(r.Pending)
+	r.Labels, r.Pending = maps.Clone(r.Labels), clonePending(r.Pending)
 	if r.ActiveTurn != nil {
 		r.ActiveTurn = new(*r.ActiveTurn)
 	}
 	return &r
+}
+
+// clonePending is never nil, as a session's Pending.
+func clonePending(calls []sessions.Pending) []sessions.Pending {
+	cloned := make([]sessions.Pending, len(calls))
+	for i, p := range calls {
+		p.Args = slices.Clone(p.Args)
+		cloned[i] = p
+	}
+	return cloned
 }
 
 // keep records what a job has stored of a session and its turn. A session with

@@ -24,6 +24,7 @@ var childTables = []struct{ name, remove string }{
 	{"session_state", removeSome("session_state")},
 	{"session_summaries", removeSome("session_summaries")},
 	{"pending_prompts", removeSome("pending_prompts")},
+	{"waited_calls", removeSome("waited_calls")},
 	{"turns", removeSome("turns")},
 	{"dedupe_claims", "DELETE FROM dedupe_claims WHERE (owner, request_id) IN (SELECT owner, request_id FROM dedupe_claims WHERE sid = ? LIMIT ?)"},
 	{"sub_session_refs", removeSome("sub_session_refs")},

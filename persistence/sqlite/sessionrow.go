@@ -42,6 +42,7 @@ const (
 	sessionByKey  = selectSession + `WHERE owner = ? AND target_key = ? AND profile_key = ? AND deleted_ms IS NULL AND target_key <> ''`
 )
 
+// scanSession reads a row; what the session waits for is for readWaiting.
 func scanSession(row scanner) (*sessionRow, error) {
 	var r sessionRow
 	var labels, lastError string
@@ -79,22 +80,25 @@ func scanSession(row scanner) (*sessionRow, error) {
 // findSession returns the session at an address, nil if there is none.
 func findSession(ctx context.Context, q querier, owner sessions.Owner, at sessions.Address) (*sessionRow, error) {
 	if at.ID != "" {
-		return oneSession(q.row(ctx, sessionByID, owner, at.ID))
+		return oneSession(ctx, q, q.row(ctx, sessionByID, owner, at.ID))
 	}
-	return oneSession(q.row(ctx, sessionByKey, owner, at.Key.Target, at.Key.Profile))
+	return oneSession(ctx, q, q.row(ctx, sessionByKey, owner, at.Key.Target, at.Key.Profile))
 }
 
 // liveSession returns the session of a life, nil when the life is over.
 func liveSession(ctx context.Context, q querier, life sessions.Incarnation) (*sessionRow, error) {
-	return oneSession(q.row(ctx, sessionBySid, life))
+	return oneSession(ctx, q, q.row(ctx, sessionBySid, life))
 }
 
-func oneSession(row scanner) (*sessionRow, error) {
+func oneSession(ctx context.Context, q querier, row scanner) (*sessionRow, error) {
 	s, err := scanSession(row)
-	if errors.Is(err, sql.ErrNoRows) {
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil
+	case err != nil:
+		return nil, err
 	}
-	return s, err
+	return s, s.readWaiting(ctx, q)
 }
 
 // newSession is what a session is born with.

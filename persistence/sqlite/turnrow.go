@@ -18,7 +18,8 @@ type turnRow struct {
 
 const turnColumns = `num, sid, turn_id, request_id, status, created_ms, started_ms, ended_ms, iterations, attempts,
     input_tokens, output_tokens, cached_tokens, calls, error, max_iterations, prompt_timeout_ms,
-    first_frame, last_frame, user_seq, final_seq, inference, steered`
+    first_frame, last_frame, user_seq, final_seq, inference, steered,
+    wait_timeout_ms, waited_ms, waiting_since_ms`
 
 const turnByID = `SELECT ` + turnColumns + ` FROM turns WHERE turn_id = ?`
 
@@ -28,7 +29,7 @@ func scanTurn(row scanner) (turnRow, error) {
 	err := row.Scan(&t.num, &t.life, &t.TurnID, &t.RequestID, &t.Status, &t.CreatedAt, &t.StartedAt, &t.EndedAt,
 		&t.Iterations, &t.Attempts, &t.Usage.InputTokens, &t.Usage.OutputTokens, &t.Usage.CachedTokens, &t.Usage.Calls,
 		&failure, &t.Limits.MaxIterations, &t.Limits.PromptTimeoutMs, &t.FirstFrame, &t.LastFrame, &t.UserSeq, &t.FinalSeq,
-		&inference, &t.steered)
+		&inference, &t.steered, &t.Limits.WaitTimeoutMs, &t.WaitedMs, &t.WaitingSince)
 	if err != nil {
 		return t, err
 	}
@@ -49,9 +50,9 @@ func insertTurn(t *tx, life sessions.Incarnation, turn sessions.Turn) (int64, er
 		return 0, err
 	}
 	return t.insert(`INSERT INTO turns (sid, turn_id, request_id, status, created_ms, started_ms, max_iterations,
-            prompt_timeout_ms, first_frame, user_seq, inference) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+            prompt_timeout_ms, wait_timeout_ms, first_frame, user_seq, inference) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		life, turn.TurnID, turn.RequestID, turn.Status, turn.CreatedAt, turn.StartedAt, turn.Limits.MaxIterations,
-		turn.Limits.PromptTimeoutMs, turn.FirstFrame, turn.UserSeq, inference)
+		turn.Limits.PromptTimeoutMs, turn.Limits.WaitTimeoutMs, turn.FirstFrame, turn.UserSeq, inference)
 }
 
 // saveTurn stores what a commit changes of a turn.
@@ -61,8 +62,8 @@ func saveTurn(t *tx, turn turnRow) error {
 		return err
 	}
 	_, err = t.exec(`UPDATE turns SET status = ?, ended_ms = ?, iterations = ?, attempts = ?, input_tokens = ?, output_tokens = ?,
-            cached_tokens = ?, calls = ?, error = ?, last_frame = ?, final_seq = ? WHERE num = ?`,
+            cached_tokens = ?, calls = ?, error = ?, last_frame = ?, final_seq = ?, waited_ms = ?, waiting_since_ms = ? WHERE num = ?`,
 		turn.Status, turn.EndedAt, turn.Iterations, turn.Attempts, turn.Usage.InputTokens, turn.Usage.OutputTokens,
-		turn.Usage.CachedTokens, turn.Usage.Calls, failure, turn.LastFrame, turn.FinalSeq, turn.num)
+		turn.Usage.CachedTokens, turn.Usage.Calls, failure, turn.LastFrame, turn.FinalSeq, turn.WaitedMs, turn.WaitingSince, turn.num)
 	return err
 }

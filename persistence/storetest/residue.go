@@ -66,18 +66,20 @@ func testResidue(t *testing.T, f Factory) {
 }
 
 // busyLife makes a session that has rows of every kind, all marked, and is in
-// the middle of a turn, with another one queued and text that waits.
+// the middle of a turn that waits for two calls, one of them answered, with
+// another turn queued and text that waits.
 func (w *world) busyLife(mark string) sessions.Session {
 	parent := w.get(byKey("first", "writer"))
 	s := w.create(sessions.CreateSession{At: sessions.Address{ID: sessions.SessionID(mark), Key: sessions.Key{Target: mark, Profile: mark}},
 		Title: mark, Labels: map[string]string{mark: mark}, ParentID: parent.ID, ParentLocation: sessions.Local,
 		Request: &sessions.Request{ID: sessions.RequestID(mark + "-create"), Fingerprint: fingerprint(mark), TTLMs: ttl}})
+	var last sessions.AcceptedTurn
 	for i := range 3 {
 		c := w.prompt(addressOf(s), mark)
 		c.Request.ID = sessions.RequestID(fmt.Sprintf("%s-request-%d", mark, i))
 		c.TurnID = sessions.TurnID(fmt.Sprintf("%s-turn-%d", mark, i))
-		a := w.accept(c)
-		step := w.answer(a, mark)
+		last = w.accept(c)
+		step := w.answer(last, mark)
 		step.State = map[string]json.RawMessage{mark: json.RawMessage(`"` + mark + `"`)}
 		step.Frames = append(step.Frames, sessions.TextPart{Text: mark})
 		if i == 2 {
@@ -92,6 +94,9 @@ func (w *world) busyLife(mark string) sessions.Session {
 		c.TurnID = sessions.TurnID(mark + "-turn-" + string(policy))
 		w.accept(c)
 	}
+	calls := []sessions.Pending{w.clientCall(mark+"-1", `"`+mark+`"`), w.clientCall(mark+"-2", `"`+mark+`"`)}
+	w.await(last, calls...)
+	w.answered(last.Session, calls[0].CallID, sessions.CallAnswer{Error: &mark})
 	return s
 }
 
