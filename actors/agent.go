@@ -152,7 +152,7 @@ func (a *agent) proceed(ctx actor.Context) {
 
 func (a *agent) start(ctx actor.Context) {
 	a.self = ctx.Self()
-	a.deps.residents.mounted(a.ident.life)
+	a.deps.residents.mounted(a.ident.life, a.ident.owner)
 	if a.known {
 		// The profile was checked when the system was made; only the key, which
 		// never makes an error, is new.

@@ -299,6 +299,6 @@ func (a *agent) bind(s sessions.Session) {
 	a.ident.id = s.ID
 	if a.ident.life == 0 {
 		a.ident.life = s.Fence.Incarnation
-		a.deps.residents.mounted(a.ident.life)
+		a.deps.residents.mounted(a.ident.life, a.ident.owner)
 	}
 }

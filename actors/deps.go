@@ -159,15 +159,15 @@ func (a *admission) free() { a.busy.Add(-1) }
 // soon as it knows its life, before its callers hear of it, and takes itself out
 // when it has stopped. Anyone reads it.
 type residents struct {
-	lives sync.Map // sessions.Incarnation → struct{}
+	lives sync.Map // sessions.Incarnation → sessions.Owner
 	count atomic.Int64
 }
 
-func (r *residents) mounted(life sessions.Incarnation) {
+func (r *residents) mounted(life sessions.Incarnation, owner sessions.Owner) {
 	if life == 0 {
 		return
 	}
-	if _, was := r.lives.LoadOrStore(life, struct{}{}); !was {
+	if _, was := r.lives.LoadOrStore(life, owner); !was {
 		r.count.Add(1)
 	}
 }
@@ -176,6 +176,16 @@ func (r *residents) unmounted(life sessions.Incarnation) {
 	if _, was := r.lives.LoadAndDelete(life); was {
 		r.count.Add(-1)
 	}
+}
+
+// of counts those of an owner.
+func (r *residents) of(owner sessions.Owner) (count int64) {
+	for _, whose := range r.lives.Range {
+		if whose == owner {
+			count++
+		}
+	}
+	return count
 }
 
 func (r *residents) has(life sessions.Incarnation) bool {

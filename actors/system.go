@@ -205,6 +205,9 @@ func (s *System) Counts() (resident, busy int64) {
 	return s.deps.residents.count.Load(), s.deps.admission.busy.Load()
 }
 
+// ResidentOf returns how many sessions of an owner are resident.
+func (s *System) ResidentOf(owner sessions.Owner) int64 { return s.deps.residents.of(owner) }
+
 // Stop lets running turns go on for grace, cuts what is left at its last
 // committed step, and ends when every actor and goroutine of the tree is gone.
 // Later requests are answered HOST_STOPPING. Calls of Stop after the first wait

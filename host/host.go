@@ -71,6 +71,7 @@ type Host struct {
 	instance string
 	started  sessions.Time
 	saves    *saves
+	keys     *keyring
 	watchers atomic.Int64 // subscriptions open
 	tracer   trace.Tracer // nil when nothing is traced
 
@@ -99,7 +100,7 @@ func New(store sessions.Store, profiles map[string]Profile, c Config) (*Host, er
 		c.Now = time.Now
 	}
 	h := &Host{
-		config: c, store: store, profiles: maps.Clone(profiles), saves: newSaves(store.SetState),
+		config: c, store: store, profiles: maps.Clone(profiles), saves: newSaves(store.SetState), keys: newKeyring(store, c.Now),
 		instance: uuid.NewString(), started: sessions.TimeOf(c.Now()), stopped: make(chan struct{}),
 	}
 	if err := h.compose(); err != nil {
@@ -108,7 +109,7 @@ func New(store sessions.Store, profiles map[string]Profile, c Config) (*Host, er
 		}
 		return nil, err
 	}
-	h.Access = h.As(api.Caller{Owner: sessions.LocalOwner, Admin: true})
+	h.Access = h.As(api.Caller{Owner: sessions.LocalOwner, Admin: true, Home: true})
 	return h, nil
 }
 
@@ -151,11 +152,14 @@ func (h *Host) As(caller api.Caller) *Access { return &Access{host: h, caller: c
 // System is the actor tree, for programs that are actor systems themselves.
 func (h *Host) System() *actors.System { return h.system }
 
-// Start takes up the turns that the last host of the store left unfinished, and
-// begins to sweep and to tell of deletions. Requests may come once it has
+// Start reads the keys, takes up the turns that the last host of the store left
+// unfinished, and begins to sweep and to tell of deletions. Requests may come once it has
 // returned nil. Calls after the first do nothing and return the same.
 func (h *Host) Start(ctx context.Context) error {
 	h.start.Do(func() {
+		if h.startErr = h.keys.load(ctx); h.startErr != nil {
+			return
+		}
 		if h.startErr = h.system.Recover(ctx); h.startErr != nil {
 			return
 		}

@@ -1,7 +1,9 @@
 package host
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -136,16 +138,32 @@ func (a *Access) SessionDelete(ctx context.Context, args *api.SessionDeleteArgs)
 	return &api.SessionDeleteResult{Deleted: done.Receipt != nil, Receipt: done.Receipt, Teardown: teardown(done)}, nil
 }
 
-// SessionClearAll does so with every session of the caller's owner.
+// SessionClearAll does so with every session of the caller's owner, or of every
+// owner, one after the other. An error leaves the owners that were still to come.
 func (a *Access) SessionClearAll(ctx context.Context, args *api.SessionClearAllArgs) (*api.SessionClearAllResult, error) {
 	if err := a.check(args); err != nil {
 		return nil, err
 	}
-	done, err := a.host.system.ClearAll(ctx, actors.ClearAll{Owner: a.caller.Owner})
-	if err != nil {
-		return nil, err
+	owners := []sessions.Owner{a.caller.Owner}
+	if args.AllOwners {
+		all, err := a.host.store.Owners(ctx)
+		if err != nil {
+			return nil, err
+		}
+		// The caller's own is cleared even without sessions, as it is alone; so there
+		// is a receipt in any case.
+		owners = append(slices.DeleteFunc(all, func(o sessions.Owner) bool { return o == a.caller.Owner }), a.caller.Owner)
 	}
-	return &api.SessionClearAllResult{Receipt: *done.Receipt, Teardown: teardown(done)}, nil
+	result := &api.SessionClearAllResult{Receipt: sessions.Receipt{Complete: true}}
+	for _, owner := range owners {
+		done, err := a.host.system.ClearAll(ctx, actors.ClearAll{Owner: owner})
+		if err != nil {
+			return nil, err
+		}
+		result.Receipt = result.Receipt.Plus(*done.Receipt)
+		result.Teardown = cmp.Or(result.Teardown, teardown(done))
+	}
+	return result, nil
 }
 
 // tell lets those who follow the owner know of a change.

@@ -44,3 +44,16 @@ var ErrNoKey = Errorf(CodeNotFound, "There is no key with this id; list the keys
 
 // ErrKeyTaken refuses a key whose id or secret another one has.
 var ErrKeyTaken = Errorf(CodeConflict, "There is a key with this id or secret already; make another one.")
+
+// AllOwners stands for every owner where an admin may ask for that. No owner has
+// this name.
+const AllOwners Owner = "*"
+
+// CheckOwner returns INVALID_REQUEST about field unless owner is 1 to 256 bytes of
+// printable UTF-8 and not AllOwners.
+func CheckOwner(field string, owner Owner) error {
+	if owner == AllOwners || CheckKeyPart(field, string(owner)) != nil {
+		return InvalidField(field, "An owner has 1 to %d bytes of printable UTF-8, and is not %s.", MaxKeyBytes, AllOwners)
+	}
+	return nil
+}

@@ -1,6 +1,9 @@
 package sessions
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"maps"
+)
 
 // The commands of the Store port, and its answers to them.
 
@@ -198,6 +201,20 @@ type Receipt struct {
 	Files     int64            `json:"files"`
 	Complete  bool             `json:"complete"`
 	Compacted bool             `json:"compacted,omitempty"`
+}
+
+// Plus returns the receipt of two removals, the second of which came last: it says
+// whether the store was compacted.
+func (r Receipt) Plus(last Receipt) Receipt {
+	sum := Receipt{Sessions: r.Sessions + last.Sessions, Rows: maps.Clone(r.Rows), Files: r.Files + last.Files,
+		Complete: r.Complete && last.Complete, Compacted: last.Compacted}
+	if sum.Rows == nil {
+		sum.Rows = map[string]int64{}
+	}
+	for table, rows := range last.Rows {
+		sum.Rows[table] += rows
+	}
+	return sum
 }
 
 // AcceptTurn asks for the execution of a prompt.

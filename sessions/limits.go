@@ -27,6 +27,7 @@ type Limits struct {
 	ParallelToolCalls int   // parallelToolCalls: tools of one step running at a time
 	FramesPerSession  int64 // framesPerSession: frames that a session keeps; older ones are cut
 	SubagentDepth     int   // subagentDepth: levels of sub-agents below a session that is none, on all hosts
+	Connections       int   // connections: open at one address
 }
 
 // DefaultLimits returns the limits of a host that configures none.
@@ -50,6 +51,7 @@ func DefaultLimits() Limits {
 		ParallelToolCalls: 32,
 		FramesPerSession:  100_000,
 		SubagentDepth:     8,
+		Connections:       8_192,
 	}
 }
 
@@ -75,6 +77,7 @@ func (l Limits) OrDefaults() Limits {
 		ParallelToolCalls: cmp.Or(l.ParallelToolCalls, d.ParallelToolCalls),
 		FramesPerSession:  cmp.Or(l.FramesPerSession, d.FramesPerSession),
 		SubagentDepth:     cmp.Or(l.SubagentDepth, d.SubagentDepth),
+		Connections:       cmp.Or(l.Connections, d.Connections),
 	}
 }
 

@@ -14,7 +14,7 @@ type Resolution struct {
 
 // SessionQuery asks for a page of sessions. Zero values do not filter.
 type SessionQuery struct {
-	Owner     Owner
+	Owner     Owner // AllOwners for everybody's
 	TargetKey string
 	Profile   string
 	Statuses  []Status

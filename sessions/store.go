@@ -187,9 +187,12 @@ type SessionReader interface {
 	Deleted(ctx context.Context, owner Owner, id SessionID, now Time) (bool, error)
 	// Session returns the session at the address, else SESSION_NOT_FOUND.
 	Session(ctx context.Context, owner Owner, at Address) (Session, error)
+	// Owners returns who has sessions, in order.
+	Owners(ctx context.Context) ([]Owner, error)
 	// Sessions returns one page of the owner's sessions, newest activity first,
-	// ties by id descending. INVALID_REQUEST for a cursor of another filter. With
-	// ByID they are in the order of their ids.
+	// ties by id descending, and of one id by owner descending. INVALID_REQUEST for
+	// a cursor of another filter. With ByID, which goes with one owner, they are in
+	// the order of their ids.
 	Sessions(ctx context.Context, q SessionQuery) (SessionPage, error)
 	// Messages returns messages of a life; SESSION_DAMAGED when a body fails its
 	// checksum, SESSION_NOT_FOUND when the life is over.

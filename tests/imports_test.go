@@ -155,7 +155,7 @@ var table = []row{
 	{
 		dir:     "host",
 		inside:  []string{"sessions", "oracle", "tools", "actors", "actors/feed", "host/api"},
-		outside: []string{"github.com/google/uuid", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/trace"},
+		outside: []string{"github.com/google/uuid", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/trace", "golang.org/x/time/rate"},
 		tests:   []string{"persistence/sqlite", "oracle/scripted", "oracle/offline", "oracle/openai/...", "host/...", "actors/actortest"},
 		why:     "composes what it is given: an embedder links only the adapters it names",
 	},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -60,7 +61,11 @@ func (a *app) connect(ctx context.Context) (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := dial(ctx, c.Listen)
+	address := c.Listen
+	if c.TLS.On() {
+		address = schemeOf(c) + address
+	}
+	conn, err := a.dial(ctx, address)
 	_, port, _ := net.SplitHostPort(c.Listen)
 	switch {
 	case err == nil:
@@ -82,18 +87,22 @@ func (a *app) connectNamed(ctx context.Context, address string) (*connection, er
 		}
 		address = "unix://" + full
 	}
-	conn, err := dial(ctx, address)
+	conn, err := a.dial(ctx, address)
 	if err != nil && !errors.Is(err, client.ErrUnreachable) && ctx.Err() == nil {
 		return nil, usagef("%s", err)
 	}
 	return conn, err
 }
 
-func dial(ctx context.Context, address string) (*connection, error) {
+func (a *app) dial(ctx context.Context, address string) (*connection, error) {
+	key, err := a.key()
+	if err != nil {
+		return nil, err
+	}
 	waiting, cancel := context.WithTimeoutCause(ctx, dialTimeout,
 		fmt.Errorf("%w: nothing answered within %s", client.ErrUnreachable, dialTimeout))
 	defer cancel()
-	c, err := client.Dial(waiting, address, client.Config{})
+	c, err := client.Dial(waiting, address, client.Config{Key: key})
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +126,32 @@ func (a *app) checkDatabase(ctx context.Context, conn *connection, c *config.Con
 	return nil
 }
 
-// hostFlag adds the flag that names the host.
+// key returns the key that is sent to the host, "" for none. It is never printed.
+func (a *app) key() (string, error) {
+	if a.keyFile == "" {
+		return a.getenv("AGENTHOST_KEY"), nil
+	}
+	text, err := os.ReadFile(a.keyFile)
+	if err != nil {
+		return "", usagef("--key-file %s cannot be read", a.keyFile)
+	}
+	key := strings.TrimSpace(string(text))
+	if key == "" {
+		return "", usagef("--key-file %s is empty", a.keyFile)
+	}
+	return key, nil
+}
+
+// schemeOf is what the addresses of the host's TCP listener begin with.
+func schemeOf(c *config.Config) string {
+	if c.TLS.On() {
+		return "https://"
+	}
+	return "http://"
+}
+
+// hostFlag adds the flags that name the host, and the key for it.
 func (a *app) hostFlag(command *cobra.Command) {
 	command.Flags().StringVar(&a.host, "host", "", "the host's `address`: http://…, https://… or unix:path (default AGENTHOST_URL, else a local one)")
+	command.Flags().StringVar(&a.keyFile, "key-file", "", "`file` that holds the key for the host (default AGENTHOST_KEY)")
 }

@@ -14,7 +14,11 @@ import (
 // embed starts a host in this process, for as long as the command runs. The
 // command speaks to it as to any other, over connections in memory.
 func (a *app) embed(ctx context.Context, c *config.Config) (*connection, error) {
-	h, err := startHost(ctx, c, a.logger())
+	key, err := a.key()
+	if err != nil {
+		return nil, err
+	}
+	h, err := startHost(ctx, c, a.logger(), func(bool) error { return nil })
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +35,7 @@ func (a *app) embed(ctx context.Context, c *config.Config) (*connection, error) 
 		stop()
 		return <-served
 	}
-	dialed, err := client.Dial(ctx, "http://localhost", client.Config{HTTPClient: &http.Client{Transport: transport}})
+	dialed, err := client.Dial(ctx, "http://localhost", client.Config{Key: key, HTTPClient: &http.Client{Transport: transport}})
 	if err != nil {
 		return nil, errors.Join(err, end())
 	}

@@ -23,14 +23,14 @@ func (a *app) greet(ctx context.Context, h *runningHost, c *config.Config, liste
 		return err
 	}
 	address := listeners[0].Addr().String()
-	places := "http://" + address
+	places := schemeOf(c) + address
 	for _, listener := range listeners[1:] {
 		places += " and unix:" + listener.Addr().String()
 	}
 	profile, oracle := firstProfile(c)
 	_, err = fmt.Fprintf(a.stdout, "agenthost %s listens on %s\n  store   %s (%s)\n  oracle  %s\n  try     %s\n",
 		info.Version, places, info.Store, durabilityText(c.Durability), oracleText(c, h.profiles[profile].Oracle.Name()),
-		a.invocation()+" prompt"+hostFlag(address)+profileFlag(profile)+" --target demo "+shellQuote(firstPrompt(oracle)))
+		a.invocation()+" prompt"+hostFlag(schemeOf(c), address)+profileFlag(profile)+" --target demo "+shellQuote(firstPrompt(oracle)))
 	return err
 }
 
@@ -71,11 +71,11 @@ func firstPrompt(o config.Oracle) string {
 	return "What time is it?"
 }
 
-func hostFlag(address string) string {
+func hostFlag(scheme, address string) string {
 	if address == defaultListen {
 		return ""
 	}
-	return " --host http://" + address
+	return " --host " + scheme + address
 }
 
 func profileFlag(name string) string {

@@ -75,13 +75,16 @@ func TestTablesFitTheirWidth(t *testing.T) {
 	require.True(t, strings.HasSuffix(lines[2], "z z"))
 }
 
-func TestOnlyThisMachineIsListenedTo(t *testing.T) {
+func TestWithoutKeysOnlyThisMachineIsListenedTo(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:0", "127.8.9.10:0", "[::1]:0", "localhost:0"} {
-		_, err := loopback(address)
+		at, err := resolve(address)
 		require.NoError(t, err, address)
+		require.NoError(t, checkReach(address, at, false), address)
 	}
 	for _, address := range []string{":0", "0.0.0.0:0", "[::]:0", "192.0.2.1:0", "[2001:db8::1]:0"} {
-		_, err := loopback(address)
-		require.ErrorContains(t, err, "INVALID_REQUEST: This version has no keys", address)
+		at, err := resolve(address)
+		require.NoError(t, err, address)
+		require.ErrorContains(t, checkReach(address, at, false), "INVALID_REQUEST: The host has no keys", address)
+		require.NoError(t, checkReach(address, at, true), address)
 	}
 }

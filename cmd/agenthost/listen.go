@@ -10,18 +10,23 @@ import (
 	"agenthost/sessions"
 )
 
-// loopback resolves the address to listen on, and refuses one that other
-// machines could reach: without keys, whoever reaches the host may do everything.
-func loopback(address string) (*net.TCPAddr, error) {
+// resolve resolves the address to listen on.
+func resolve(address string) (*net.TCPAddr, error) {
 	resolved, err := net.ResolveTCPAddr("tcp", address)
 	if err != nil {
 		return nil, sessions.Errorf(sessions.CodeInvalidRequest, "The address %s to listen on cannot be resolved.", address).Because(err)
 	}
-	if !resolved.IP.IsLoopback() {
-		return nil, sessions.Errorf(sessions.CodeInvalidRequest,
-			"This version has no keys and listens on this machine only; %s is open to others, use 127.0.0.1 or [::1].", address)
-	}
 	return resolved, nil
+}
+
+// checkReach refuses a host that asks for no keys at an address that other machines
+// could reach: whoever reaches it could do everything.
+func checkReach(address string, at *net.TCPAddr, demandsKeys bool) error {
+	if demandsKeys || at.IP.IsLoopback() {
+		return nil
+	}
+	return sessions.Errorf(sessions.CodeInvalidRequest,
+		"The host has no keys, and %s is open to others; make one with agenthost keys create, or listen on 127.0.0.1 or [::1].", address)
 }
 
 // listen opens a TCP listener and, unless path is "", one on a Unix socket.

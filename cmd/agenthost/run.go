@@ -26,6 +26,7 @@ type app struct {
 	db       string   // --db
 	set      []string // --set
 	host     string   // --host
+	keyFile  string   // --key-file
 	logLevel string   // --log-level, as it was typed
 	level    slog.Level
 
@@ -65,7 +66,7 @@ func (a *app) rootCommand() *cobra.Command {
 	flags.StringVar(&a.logLevel, "log-level", "warn", "the lowest `level` that is logged to stderr: debug, info, warn or error")
 	root.AddCommand(
 		a.serveCommand(), a.promptCommand(), a.chatCommand(), a.sessionsCommand(), a.cancelCommand(), a.askCommand(), a.usageCommand(),
-		a.purgeCommand(), a.toolsCommand(), a.configCommand(), a.versionCommand(), a.searchCommand(),
+		a.purgeCommand(), a.keysCommand(), a.toolsCommand(), a.configCommand(), a.versionCommand(), a.searchCommand(),
 	)
 	return root
 }
@@ -113,7 +114,7 @@ func (a *app) doesUninterrupted(act action) func(*cobra.Command, []string) error
 // checkPlaces refuses an empty name of a place, most often a variable of a script
 // that is not set: the default may be what the script is to stay away from.
 func checkPlaces(c *cobra.Command) error {
-	for _, name := range []string{"config", "db", "host"} {
+	for _, name := range []string{"config", "db", "host", "key-file"} {
 		if flag := c.Flags().Lookup(name); flag != nil && flag.Changed && flag.Value.String() == "" {
 			return usagef("--%s is empty; leave it out for its default", name)
 		}

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"net"
+	"os"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -22,7 +24,8 @@ func (a *app) serveCommand() *cobra.Command {
 		Long: `Run the host until SIGINT or SIGTERM, which let running turns go on for stopGrace;
 a second signal ends it at once.
 
-One host at a time may have a database. It listens on this machine only.`,
+One host at a time may have a database. Once there are keys (agenthost keys) every
+request needs one; until then the host listens on this machine only.`,
 		Args: cobra.NoArgs,
 		RunE: a.does(func(ctx context.Context, _ []string) error { return a.serve(ctx, f) }),
 	}
@@ -39,11 +42,17 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
-	address, err := loopback(c.Listen)
+	address, err := resolve(c.Listen)
 	if err != nil {
 		return err
 	}
-	h, err := startHost(ctx, c, a.logger())
+	if _, err := os.Stat(c.DatabasePath()); errors.Is(err, fs.ErrNotExist) {
+		// No database is made for a host that will not run.
+		if err := checkReach(c.Listen, address, false); err != nil {
+			return err
+		}
+	}
+	h, err := startHost(ctx, c, a.logger(), func(demandsKeys bool) error { return checkReach(c.Listen, address, demandsKeys) })
 	if err != nil {
 		return err
 	}

@@ -45,8 +45,13 @@ func (h *runningHost) Stop() {
 	h.tracing.stop(h.log)
 }
 
-// startHost puts a host together as the configuration says, and starts it.
-func startHost(ctx context.Context, c *config.Config, log *slog.Logger) (*runningHost, error) {
+// startHost puts a host together as the configuration says, and starts it, unless
+// allow refuses it when it hears whether requests will need keys.
+func startHost(ctx context.Context, c *config.Config, log *slog.Logger, allow func(demandsKeys bool) error) (*runningHost, error) {
+	secured, err := tlsOf(c.TLS)
+	if err != nil {
+		return nil, err
+	}
 	tree, others, err := newTree(c)
 	if err != nil {
 		return nil, err
@@ -60,6 +65,13 @@ func startHost(ctx context.Context, c *config.Config, log *slog.Logger) (*runnin
 		Durability: string(c.Durability), Frames: string(c.Frames), FramesPerSession: c.Limits.FramesPerSession, Logger: log, Observer: metrics})
 	if err != nil {
 		return nil, err
+	}
+	keys, err := store.Keys(ctx)
+	if err == nil {
+		err = allow(len(keys) > 0)
+	}
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
 	}
 	spans, err := startTracing(ctx, c, log)
 	if err != nil {
@@ -93,7 +105,9 @@ func startHost(ctx context.Context, c *config.Config, log *slog.Logger) (*runnin
 	}
 	running.doors = server.New(server.For(h), server.Config{
 		Logger: log, Limits: c.Limits, DrainFor: c.StopGrace + drainExtra, Observer: metrics, Metrics: metrics,
+		Authenticate: server.Bearer(h.Admit), Readmit: h.Readmit, TLS: secured,
 	})
+	h.OnKeys(running.doors.Recheck)
 	return running, nil
 }
 

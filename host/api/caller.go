@@ -12,4 +12,7 @@ type Caller struct {
 	Face string
 	// Key is the key that the caller came with, "" for none.
 	Key sessions.KeyID
+	// Home says that the caller came without a key by a way that needs none: a Unix
+	// socket, or within the process.
+	Home bool
 }

@@ -105,7 +105,7 @@ func TestOpsListsTheProtocol(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, row.Summary, found.Summary)
 	}
-	require.Len(t, seen, 28)
+	require.Len(t, seen, 31)
 }
 
 func TestAuthorize(t *testing.T) {
@@ -117,13 +117,23 @@ func TestAuthorize(t *testing.T) {
 		other, err := parse(`{"op":"` + op + `","args":{` + args + `"owner":"other"}}`)
 		require.NoError(t, err)
 		requireField(t, other.Authorize(local), sessions.CodeForbidden, "/args/owner")
+		require.NoError(t, other.Authorize(admin))
+		all, err := parse(`{"op":"` + op + `","args":{` + args + `"owner":"*"}}`)
+		require.NoError(t, err)
+		requireField(t, all.Authorize(local), sessions.CodeForbidden, "/args/owner")
+		if op == "$sessionList" {
+			require.NoError(t, all.Authorize(admin))
+		} else {
+			requireField(t, all.Authorize(admin), sessions.CodeInvalidRequest, "/args/owner")
+		}
+	}
+	for _, args := range []api.Args{api.PurgeArgs{}, api.KeyCreateArgs{}, api.KeyListArgs{}, api.KeyRevokeArgs{}} {
+		require.Equal(t, sessions.CodeForbidden, sessions.CodeOf(args.Authorize(local)), "%T", args)
+		require.NoError(t, args.Authorize(admin), "%T", args)
 	}
 	clear, err := parse(`{"op":"$sessionClearAll","args":{"allOwners":true}}`)
 	require.NoError(t, err)
 	requireField(t, clear.Authorize(local), sessions.CodeForbidden, "/args/allOwners")
 	require.NoError(t, clear.Authorize(admin))
 	require.NoError(t, api.PingArgs{}.Authorize(local))
-	require.NoError(t, api.PurgeArgs{}.Authorize(local), "the store is the caller's alone")
-	require.NoError(t, api.PurgeArgs{}.Authorize(api.Caller{Owner: "ann", Admin: true}))
-	require.Equal(t, sessions.CodeForbidden, sessions.CodeOf(api.PurgeArgs{}.Authorize(api.Caller{Owner: "ann"})))
 }

@@ -13,7 +13,8 @@ type PingResult struct {
 // HostInfoArgs asks what the host is.
 type HostInfoArgs struct{ ownerless }
 
-// HostInfoResult describes the host. The counts are of the whole host.
+// HostInfoResult describes the host. The counts are of the whole host for an admin,
+// else of the caller's owner.
 type HostInfoResult struct {
 	Version          string        `json:"version"`
 	InstanceID       string        `json:"instanceId"` // another one after each start
@@ -23,7 +24,8 @@ type HostInfoResult struct {
 	Oracle           string        `json:"oracle"`     // the default profile's
 	ResidentSessions int64         `json:"residentSessions"`
 	ActiveTurns      int64         `json:"activeTurns"`
-	// Retention is nil when the host removes no sessions by itself.
+	// Retention is nil when the host removes no sessions by itself, and for other
+	// than an admin.
 	Retention *RetentionStats `json:"retention,omitempty"`
 }
 

@@ -39,6 +39,9 @@ const (
 	OpSubscribe       Op = "$subscribe"
 	OpUnsubscribe     Op = "$unsubscribe"
 	OpPurge           Op = "$purge"
+	OpKeyCreate       Op = "$keyCreate"
+	OpKeyList         Op = "$keyList"
+	OpKeyRevoke       Op = "$keyRevoke"
 )
 
 // Args are the arguments of one operation. The implementations are pointers to
@@ -95,6 +98,9 @@ var opList = []OpInfo{
 	{OpSubscribe, "Follow a session's frames as they come.", newArgs[SubscribeArgs]},
 	{OpUnsubscribe, "End a subscription.", newArgs[UnsubscribeArgs]},
 	{OpPurge, "Remove the last bytes of what was deleted.", newArgs[PurgeArgs]},
+	{OpKeyCreate, "Make a key for an owner.", newArgs[KeyCreateArgs]},
+	{OpKeyList, "List the keys of all owners.", newArgs[KeyListArgs]},
+	{OpKeyRevoke, "End a key.", newArgs[KeyRevokeArgs]},
 }
 
 // argsOf is a pointer to T that serves as Args.

@@ -122,3 +122,18 @@ func (c *Client) SessionDetach(ctx context.Context, args api.SessionDetachArgs) 
 func (c *Client) Purge(ctx context.Context, args api.PurgeArgs) (*api.PurgeResult, error) {
 	return call[api.PurgeResult](ctx, c, api.OpPurge, args)
 }
+
+// KeyCreate makes a key for an owner. The result has the only copy of its secret.
+func (c *Client) KeyCreate(ctx context.Context, args api.KeyCreateArgs) (*api.KeyCreateResult, error) {
+	return call[api.KeyCreateResult](ctx, c, api.OpKeyCreate, args)
+}
+
+// KeyList lists the keys of all owners, oldest first.
+func (c *Client) KeyList(ctx context.Context) (*api.KeyListResult, error) {
+	return call[api.KeyListResult](ctx, c, api.OpKeyList, api.KeyListArgs{})
+}
+
+// KeyRevoke ends a key.
+func (c *Client) KeyRevoke(ctx context.Context, args api.KeyRevokeArgs) (*api.KeyRevokeResult, error) {
+	return call[api.KeyRevokeResult](ctx, c, api.OpKeyRevoke, args)
+}

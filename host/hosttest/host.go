@@ -43,6 +43,9 @@ type Options struct {
 	Config host.Config
 	// Server is passed on; Limits default to those of Config.
 	Server server.Config
+	// Keys has the doors ask for keys as those of the command do, instead of
+	// Server.Authenticate and Readmit. The host's own Client sends none.
+	Keys bool
 	// File is the store's; "" makes one in a temporary folder.
 	File string
 	// Store is passed on, but for its durability and its log.
@@ -136,10 +139,13 @@ func (h *Host) start(address string) {
 // serve opens the doors and returns what closes them and the host behind them.
 func (h *Host) serve(listener net.Listener) (end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	running, served := h.Host, make(chan error, 1)
-	go func() {
-		served <- server.New(server.For(running), h.options.Server).Serve(ctx, listener)
-	}()
+	running, served, config := h.Host, make(chan error, 1), h.options.Server
+	if h.options.Keys {
+		config.Authenticate, config.Readmit = server.Bearer(running.Admit), running.Readmit
+	}
+	doors := server.New(server.For(running), config)
+	running.OnKeys(doors.Recheck)
+	go func() { served <- doors.Serve(ctx, listener) }()
 	return func() {
 		cancel()
 		running.Stop() // ends the subscriptions that the doors wait for

@@ -35,7 +35,7 @@ func TestCallHandsOnDecodedArguments(t *testing.T) {
 	got := make(chan any, 1)
 	address := start(t, &service{do: func(_ context.Context, caller api.Caller, args any, emit emitFunc) (any, error) {
 		require.Nil(t, emit, "nobody asked for frames")
-		require.Equal(t, api.Caller{Owner: sessions.LocalOwner, Admin: true}, caller)
+		require.Equal(t, api.Caller{Owner: sessions.LocalOwner, Admin: true, Home: true}, caller)
 		got <- args
 		return api.PromptResult{Status: api.PromptCompleted}, nil
 	}}, server.Config{})

@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"crypto/tls"
 	"log/slog"
 	"net/http"
 	"time"
@@ -14,8 +15,8 @@ import (
 type Config struct {
 	// Logger gets what clients are not told; nil discards it.
 	Logger *slog.Logger
-	// Limits bound requests; EnvelopeBytes and RequestsInFlight are used here. A
-	// field that is zero means that of sessions.DefaultLimits.
+	// Limits bound requests; EnvelopeBytes, RequestsInFlight and Connections are used
+	// here. A field that is zero means that of sessions.DefaultLimits.
 	Limits sessions.Limits
 	// Origins are those besides the host's own whose pages a browser may call
 	// from: "example.com", or with its scheme "https://example.com". With a port
@@ -25,8 +26,15 @@ type Config struct {
 	// anything else is read. Bearer makes one that knows keys. nil takes everyone
 	// for sessions.LocalOwner, and lets them administer.
 	Authenticate func(*http.Request) (api.Caller, error)
+	// Readmit is asked again about whom Authenticate has let in: before each request
+	// of a WebSocket, with 1, and with 0 when the question is only whether a
+	// connection may stay. nil lets everyone in for as long as they like.
+	Readmit func(caller api.Caller, requests int) error
 	// Observer hears of requests, to be counted; nil for nobody.
 	Observer Observer
+	// TLS secures the connections of TCP listeners; its NextProtos must leave HTTP/1.1
+	// as the only protocol. nil leaves them as they are.
+	TLS *tls.Config
 	// Metrics answers GET /metrics; nil means that there is nothing at that path.
 	Metrics http.Handler
 	// PingEvery is the time between pings of a WebSocket; 20 s.
@@ -52,6 +60,9 @@ func (c Config) withDefaults() Config {
 	if c.Authenticate == nil {
 		c.Authenticate = everyoneIsLocal
 	}
+	if c.Readmit == nil {
+		c.Readmit = func(api.Caller, int) error { return nil }
+	}
 	c.Limits = c.Limits.OrDefaults()
 	c.PingEvery = cmp.Or(c.PingEvery, 20*time.Second)
 	c.StallAfter = cmp.Or(c.StallAfter, 30*time.Second)
@@ -62,5 +73,5 @@ func (c Config) withDefaults() Config {
 }
 
 func everyoneIsLocal(*http.Request) (api.Caller, error) {
-	return api.Caller{Owner: sessions.LocalOwner, Admin: true}, nil
+	return api.Caller{Owner: sessions.LocalOwner, Admin: true, Home: true}, nil
 }

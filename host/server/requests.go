@@ -32,9 +32,13 @@ func (c *socket) read(ctx context.Context) (closing bool) {
 		if int64(len(data)) > limit {
 			return c.close(ctx, websocket.StatusMessageTooBig, fmt.Sprintf("A request has at most %d bytes.", limit))
 		}
+		admitted := c.server.config.Readmit(c.caller, 1)
 		request, err := api.DecodeRequest(data)
 		if err == nil {
 			err = request.RequireID()
+		}
+		if err == nil {
+			err = admitted
 		}
 		if err != nil {
 			if c.send(ctx, replyTo(request.ID, nil, err)) != nil {

@@ -38,7 +38,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) (http.HandlerFunc
 		}
 		return s.admit(s.metrics), s.checkMethod(w, r, http.MethodGet, http.MethodHead)
 	case pathSocket:
-		return s.admit(s.openSocket), s.checkMethod(w, r, http.MethodGet)
+		return s.admit(s.staying(s.openSocket)), s.checkMethod(w, r, http.MethodGet)
 	case pathCall:
 		return s.admit(s.call), s.checkMethod(w, r, http.MethodPost)
 	default:
@@ -46,9 +46,9 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) (http.HandlerFunc
 		if !ok {
 			return nil, errNothingHere()
 		}
-		return s.admit(func(w http.ResponseWriter, r *http.Request, caller api.Caller) {
+		return s.admit(s.staying(func(w http.ResponseWriter, r *http.Request, caller api.Caller) {
 			s.frames(w, r, caller, id)
-		}), s.checkMethod(w, r, http.MethodGet)
+		})), s.checkMethod(w, r, http.MethodGet)
 	}
 }
 
@@ -57,8 +57,12 @@ func errNothingHere() error {
 }
 
 // metrics lets whoever counts the host write the answer. It is about all owners,
-// and names none.
-func (s *Server) metrics(w http.ResponseWriter, r *http.Request, _ api.Caller) {
+// so it is for admins, though it names none.
+func (s *Server) metrics(w http.ResponseWriter, r *http.Request, caller api.Caller) {
+	if !caller.Admin {
+		s.refuse(w, nil, sessions.Errorf(sessions.CodeForbidden, "Only an admin may see what is counted, since it is about all owners."))
+		return
+	}
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.config.StallAfter)) // not every writer has deadlines
 	s.config.Metrics.ServeHTTP(w, r)
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"maps"
@@ -24,8 +25,10 @@ const (
 // Config.DrainFor, and returns nil, or the error of Shutdown. Another error is
 // the listener's. Several listeners may be served at once. Serve closes listener.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	counted := newConnections(listener, s.config.Limits.Connections)
 	hs := &http.Server{
 		Handler:           s,
+		ConnState:         counted.follow,
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
@@ -35,6 +38,10 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	}
 	if !s.addHTTP(hs) {
 		return errors.Join(errStopping(), listener.Close())
+	}
+	listener = counted
+	if s.config.TLS != nil && listener.Addr().Network() == "tcp" {
+		listener = tls.NewListener(listener, s.config.TLS)
 	}
 	served := make(chan error, 1)
 	go func() { served <- hs.Serve(listener) }()

@@ -20,6 +20,7 @@ type Server struct {
 	visits   map[*visit]struct{}
 	idle     chan struct{} // closed when stopping and no visit is left
 	sockets  map[*socket]struct{}
+	stays    map[*stay]struct{}
 	https    map[*http.Server]struct{}
 }
 
@@ -34,6 +35,7 @@ func New(service Service, config Config) *Server {
 		visits:  map[*visit]struct{}{},
 		idle:    make(chan struct{}),
 		sockets: map[*socket]struct{}{},
+		stays:   map[*stay]struct{}{},
 		https:   map[*http.Server]struct{}{},
 	}
 }

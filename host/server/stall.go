@@ -51,7 +51,7 @@ func (h stallHijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if sized, ok := conn.(interface{ SetWriteBuffer(bytes int) error }); ok {
+	if sized, ok := beneath(conn).(bufferedConn); ok {
 		_ = sized.SetWriteBuffer(sendBuffer) // the kernel's default works too
 	}
 	stalling := stallConn{conn, h.after}

@@ -11,10 +11,11 @@ const defaultPage = 50
 
 // cursor is the place behind one item of a list that is read page by page.
 type cursor struct {
-	List string // what the list is of
-	At   int64
-	Num  int64
-	ID   sessions.SessionID
+	List  string // what the list is of
+	At    int64
+	Num   int64
+	ID    sessions.SessionID
+	Owner sessions.Owner
 }
 
 func (c cursor) String() string {

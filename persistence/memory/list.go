@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"agenthost/sessions"
@@ -19,9 +20,11 @@ func (s *Store) Sessions(ctx context.Context, q sessions.SessionQuery) (sessions
 	if err != nil {
 		return sessions.SessionPage{}, err
 	}
-	newest := func(a, b cursor) int { return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(b.ID, a.ID)) }
+	newest := func(a, b cursor) int {
+		return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(b.ID, a.ID), cmp.Compare(b.Owner, a.Owner))
+	}
 	place := func(r *record) cursor {
-		return cursor{List: list, At: int64(r.session.LastActiveAt), ID: r.session.ID}
+		return cursor{List: list, At: int64(r.session.LastActiveAt), ID: r.session.ID, Owner: r.session.Owner}
 	}
 	return read(ctx, s, func() (sessions.SessionPage, error) {
 		found := slices.DeleteFunc(s.ofOwner(q.Owner), func(r *record) bool { return !matches(q, r.session) })
@@ -32,6 +35,17 @@ func (s *Store) Sessions(ctx context.Context, q sessions.SessionQuery) (sessions
 			answer.Sessions = append(answer.Sessions, copySession(r.session))
 		}
 		return answer, nil
+	})
+}
+
+// Owners returns who has sessions; see the port.
+func (s *Store) Owners(ctx context.Context) ([]sessions.Owner, error) {
+	return read(ctx, s, func() ([]sessions.Owner, error) {
+		owners := map[sessions.Owner]bool{}
+		for _, r := range s.lives {
+			owners[r.session.Owner] = true
+		}
+		return slices.Sorted(maps.Keys(owners)), nil
 	})
 }
 

@@ -80,10 +80,10 @@ func (s *Store) find(owner sessions.Owner, at sessions.Address) *record {
 	return s.lives[s.keys[ownKey{owner, at.Key}]]
 }
 
-// ofOwner returns the owner's sessions, oldest life first.
+// ofOwner returns the owner's sessions, or everybody's, oldest life first.
 func (s *Store) ofOwner(owner sessions.Owner) (found []*record) {
 	for _, r := range s.lives {
-		if r.session.Owner == owner {
+		if r.session.Owner == owner || owner == sessions.AllOwners {
 			found = append(found, r)
 		}
 	}

@@ -210,7 +210,7 @@ func (s *Store) ListPlan(ctx context.Context, q sessions.SessionQuery, later boo
 	if later {
 		l.from = &listCursor{At: 1, ID: "a"}
 	}
-	query, args := l.query()
+	query, args := l.query(q.Owner)
 	err = s.readers.read(ctx, func(db querier) error {
 		return db.each(ctx, "EXPLAIN QUERY PLAN "+query, func(row scanner) error {
 			var id, parent, unused int

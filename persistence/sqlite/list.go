@@ -21,8 +21,15 @@ func (s *Store) Sessions(ctx context.Context, q sessions.SessionQuery) (sessions
 	if err := l.resume(q.Cursor); err != nil {
 		return sessions.SessionPage{}, err
 	}
-	query, args := l.query()
-	found, err := s.listed(ctx, query, args)
+	var found []sessions.Session
+	err := s.readers.read(ctx, func(db querier) (err error) {
+		if q.Owner == sessions.AllOwners {
+			found, err = l.ofAll(ctx, db)
+		} else {
+			found, err = l.of(ctx, db, q.Owner)
+		}
+		return err
+	})
 	if err != nil {
 		return sessions.SessionPage{}, err
 	}
@@ -35,20 +42,15 @@ func (s *Store) Sessions(ctx context.Context, q sessions.SessionQuery) (sessions
 }
 
 // listed returns the sessions that a query finds.
-func (s *Store) listed(ctx context.Context, query string, args []any) (found []sessions.Session, err error) {
+func listed(ctx context.Context, db querier, query string, args []any) (found []sessions.Session, err error) {
 	var rows []*sessionRow
-	err = s.readers.read(ctx, func(db querier) error {
-		err := db.each(ctx, query, func(row scanner) error {
-			r, err := scanSession(row)
-			rows = append(rows, r)
-			return err
-		}, args...)
-		for i := 0; err == nil && i < len(rows); i++ {
-			err = rows[i].readWaiting(ctx, db)
-		}
+	err = db.each(ctx, query, func(row scanner) error {
+		r, err := scanSession(row)
+		rows = append(rows, r)
 		return err
-	})
+	}, args...)
 	for i := 0; err == nil && i < len(rows); i++ {
+		err = rows[i].readWaiting(ctx, db)
 		found = append(found, rows[i].Session)
 	}
 	return found, err
@@ -67,6 +69,7 @@ type listCursor struct {
 	Filter string             `json:"f"` // digest of the query the cursor is of
 	At     int64              `json:"t"`
 	ID     sessions.SessionID `json:"i"`
+	Owner  sessions.Owner     `json:"o,omitempty"` // in a list of all owners' sessions
 }
 
 func newListing(q sessions.SessionQuery) *listing {
@@ -83,7 +86,11 @@ func (l *listing) filter() string {
 }
 
 func (l *listing) cursorAfter(s sessions.Session) string {
-	text, _ := json.Marshal(listCursor{Filter: l.filter(), At: int64(s.LastActiveAt), ID: s.ID}) // of strings: cannot fail
+	after := listCursor{Filter: l.filter(), At: int64(s.LastActiveAt), ID: s.ID}
+	if l.q.Owner == sessions.AllOwners {
+		after.Owner = s.Owner
+	}
+	text, _ := json.Marshal(after) // of strings: cannot fail
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
@@ -100,17 +107,23 @@ func (l *listing) resume(cursor string) error {
 	return nil
 }
 
+// of returns a page of one owner's sessions, and one more.
+func (l *listing) of(ctx context.Context, db querier, owner sessions.Owner) ([]sessions.Session, error) {
+	query, args := l.query(owner)
+	return listed(ctx, db, query, args)
+}
+
 // query builds the statement. Each filter that has an index is walked in the
 // index's own order; several statuses are as many walks, merged.
-func (l *listing) query() (string, []any) {
+func (l *listing) query(owner sessions.Owner) (string, []any) {
 	index := l.index()
 	if index != "sessions_list_status" || len(l.statuses) == 1 {
-		return l.walk(index, l.statuses)
+		return l.walk(owner, index, l.statuses)
 	}
 	var walks []string
 	var args []any
 	for _, status := range l.statuses {
-		query, some := l.walk(index, []sessions.Status{status})
+		query, some := l.walk(owner, index, []sessions.Status{status})
 		walks, args = append(walks, "SELECT * FROM ("+query+")"), append(args, some...)
 	}
 	return strings.Join(walks, " UNION ALL ") + listOrder, append(args, l.limit+1)
@@ -137,19 +150,23 @@ func (l *listing) index() string {
 }
 
 // walk builds one walk along an index, with the other filters on its way.
-func (l *listing) walk(index string, statuses []sessions.Status) (string, []any) {
-	where, args := l.filters(statuses)
+func (l *listing) walk(owner sessions.Owner, index string, statuses []sessions.Status) (string, []any) {
+	where, args := l.filters(owner, statuses)
 	if l.from != nil {
-		where, args = where+" AND (last_active_ms, id) < (?, ?)", append(args, l.from.At, l.from.ID)
+		before := "<"
+		if owner < l.from.Owner {
+			before = "<=" // the same id of an owner who comes later in the list
+		}
+		where, args = where+" AND (last_active_ms, id) "+before+" (?, ?)", append(args, l.from.At, l.from.ID)
 	}
 	return selectSession + "INDEXED BY " + index + " WHERE owner = ? AND deleted_ms IS NULL" + where + listOrder,
 		append(args, l.limit+1)
 }
 
 // filters builds the conditions of a list, and their values behind the owner.
-func (l *listing) filters(statuses []sessions.Status) (string, []any) {
+func (l *listing) filters(owner sessions.Owner, statuses []sessions.Status) (string, []any) {
 	var where strings.Builder
-	args := []any{l.q.Owner}
+	args := []any{owner}
 	and := func(condition string, values ...any) {
 		where.WriteString(" AND " + condition)
 		args = append(args, values...)

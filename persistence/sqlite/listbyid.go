@@ -10,7 +10,7 @@ import (
 // cursor is an id, whether or not there is a session of it.
 func (s *Store) sessionsByID(ctx context.Context, q sessions.SessionQuery) (sessions.SessionPage, error) {
 	l := newListing(q)
-	where, args := l.filters(l.statuses)
+	where, args := l.filters(q.Owner, l.statuses)
 	behind, order := " AND id < ?", " ORDER BY id DESC LIMIT ?"
 	if q.Ascending {
 		behind, order = " AND id > ?", " ORDER BY id LIMIT ?"
@@ -18,8 +18,12 @@ func (s *Store) sessionsByID(ctx context.Context, q sessions.SessionQuery) (sess
 	if q.Cursor != "" {
 		where, args = where+behind, append(args, q.Cursor)
 	}
-	found, err := s.listed(ctx, selectSession+"INDEXED BY sessions_by_id WHERE owner = ? AND deleted_ms IS NULL"+where+order,
-		append(args, l.limit+1))
+	query := selectSession + "INDEXED BY sessions_by_id WHERE owner = ? AND deleted_ms IS NULL" + where + order
+	var found []sessions.Session
+	err := s.readers.read(ctx, func(db querier) (err error) {
+		found, err = listed(ctx, db, query, append(args, l.limit+1))
+		return err
+	})
 	if err != nil {
 		return sessions.SessionPage{}, err
 	}

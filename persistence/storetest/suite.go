@@ -98,6 +98,7 @@ func (f Factory) Run(t *testing.T) {
 		{"summary", testSummary},
 		{"turns", testTurns},
 		{"list", testList},
+		{"list all", testListAll},
 		{"walk", testWalk},
 		{"seed", testSeed},
 		{"fork", testFork},

@@ -28,6 +28,7 @@ type Config struct {
 
 	Retention Retention
 	REPL      REPL
+	TLS       TLS
 	Tracing   Tracing
 	Oracles   map[string]Oracle
 	Profiles  map[string]Profile
@@ -125,6 +126,16 @@ type Tracing struct {
 	Endpoint string // the URL of a collector, "" for what the environment says
 	On       bool   `koanf:"-"` // there is a collector, and tracing is not disabled
 }
+
+// TLS names the files, from the working directory, by which the host proves who it
+// is. Both are "" when it serves without TLS.
+type TLS struct {
+	Cert string // the certificate, with those in between, in PEM
+	Key  string // its private key, in PEM
+}
+
+// On reports whether there is TLS.
+func (t TLS) On() bool { return t.Cert != "" }
 
 // REPL bounds the cells of the tool that runs JavaScript.
 type REPL struct {

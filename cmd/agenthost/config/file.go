@@ -57,7 +57,7 @@ func (l *layer) addTop(file string, top map[string]any) error {
 	for _, field := range slices.Sorted(maps.Keys(top)) {
 		var err error
 		switch field {
-		case sectionLimits, sectionREPL, sectionRetention, sectionTracing:
+		case sectionLimits, sectionREPL, sectionRetention, sectionTLS, sectionTracing:
 			err = l.addFields(file, key{section: field}, top[field])
 		case sectionOracles, sectionProfiles, sectionRemotes, sectionMCP:
 			err = l.addNamed(file, field, top[field])

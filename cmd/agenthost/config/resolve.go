@@ -17,6 +17,9 @@ func (c *Config) DatabasePath() string { return strings.TrimPrefix(c.Store, sche
 // resolve checks what takes more than one value to see, and reads the secrets.
 func (c *Config) resolve(env environment) error {
 	c.Tracing.resolve(env)
+	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
+		return problem(sectionTLS, "cert and key go together; give both or neither.")
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.Oracles)) {
 		o := c.Oracles[name]
 		at := key{section: sectionOracles, field: name}.String()

@@ -19,6 +19,7 @@ const (
 	sectionMCP       = "mcp"
 	sectionREPL      = "repl"
 	sectionTracing   = "tracing"
+	sectionTLS       = "tls"
 )
 
 // namedSections are those whose entries have names.
@@ -53,6 +54,9 @@ var settings = slices.Concat([]setting{
 	{section: sectionRetention, field: "maxAge", form: formDurationOrOff, fallback: "0"},
 	{section: sectionRetention, field: "maxSessions", form: formIntegerFromZero, fallback: int64(0)},
 	{section: sectionRetention, field: "blankAfter", form: formDurationOrOff, fallback: "0"},
+
+	{section: sectionTLS, field: "cert", form: formText, fallback: ""},
+	{section: sectionTLS, field: "key", form: formText, fallback: ""},
 
 	{section: sectionTracing, field: "endpoint", form: formText, fallback: "", check: checkURLOrNone},
 
