@@ -265,6 +265,7 @@ func (a *agent) handleResume(msg *resume) {
 		return
 	}
 	a.run = newRun(a, *msg.active, a.fence)
+	a.run.lastFrame = msg.session.LastFrame
 	if msg.active.Status == sessions.TurnIsWaiting {
 		a.run.place = false
 	} else {

@@ -152,7 +152,7 @@ func (r *run) tryPersist(life context.Context, build func(*sessions.CommitTurn) 
 		return r.notStored(err)
 	}
 	r.mu.Lock()
-	r.fence, r.stored = done.Session.Fence, done.Turn
+	r.fence, r.stored, r.lastFrame = done.Session.Fence, done.Turn, done.Session.LastFrame
 	r.history = append(append(r.history, c.Messages...), done.Steered...)
 	r.usage = sessions.Usage{}
 	r.noteRead(done)

@@ -265,6 +265,7 @@ func (r *run) answerCall(ctx context.Context, cmd sessions.AnswerCall) (sessions
 		answers[cmd.CallID] = cmd.Answer
 		r.wait.answers = answers
 	}
+	r.lastFrame = max(r.lastFrame, done.Session.LastFrame)
 	r.mu.Unlock()
 	r.deps.feed.Publish(done.Session.Fence.Incarnation, done.Frames...)
 	select {
@@ -284,8 +285,8 @@ func (r *run) openCalls() int {
 	return len(r.wait.open())
 }
 
-// waitsFor returns the turn and the calls that it waits for; ok is false when it
-// waits for none.
+// waitsFor returns the turn, up to the session's last frame, and the calls that it
+// waits for; ok is false when it waits for none.
 func (r *run) waitsFor() (turn sessions.Turn, open []sessions.Pending, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -293,7 +294,9 @@ func (r *run) waitsFor() (turn sessions.Turn, open []sessions.Pending, ok bool) 
 		return turn, nil, false
 	}
 	open = r.wait.open()
-	return r.stored, open, len(open) > 0
+	turn = r.stored
+	turn.LastFrame = r.lastFrame
+	return turn, open, len(open) > 0
 }
 
 // parked reports whether the turn waits, so that all there is to know of it is in

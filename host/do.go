@@ -41,6 +41,7 @@ var operations = byArgs(
 	plain((*Access).SessionSeed),
 	plain((*Access).SessionFork),
 	plain((*Access).Cancel),
+	plain((*Access).Answer),
 	plain((*Access).SideQuestion),
 	plain((*Access).Turn),
 	plain((*Access).Turns),

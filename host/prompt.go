@@ -59,6 +59,7 @@ func (a *Access) runTurn(ctx context.Context, message *actors.Prompt, wait api.W
 	gone := make(chan struct{})
 	defer close(gone)
 	message.Accepted, message.Reply, message.Gone = p.accepted, p.reply, gone
+	message.UntilWaiting = wait == api.WaitPending
 	if message.Request.ID == "" {
 		message.Request.ID = sessions.RequestID(uuid.NewString())
 	}
@@ -133,7 +134,8 @@ func (p *pending) awaitEnd(ctx context.Context, emit func(sessions.Frame) error)
 	return p.result(r)
 }
 
-// relay passes frames to emit until the turn's last one, or a gap in its place:
+// relay passes frames to emit until the turn's last one, or the last one of a turn
+// that is only followed until it waits, or a gap in its place:
 // those of a turn that ended long ago may not be kept. The reply usually comes
 // after it; one of no stored end is a refusal, which no frame follows.
 func (p *pending) relay(ctx context.Context, emit func(sessions.Frame) error) (*api.PromptResult, error) {
@@ -159,6 +161,8 @@ func (p *pending) relay(ctx context.Context, emit func(sessions.Frame) error) (*
 		}
 		if gap, ok := frame.Body.(sessions.Gap); ok {
 			passed.Store(gap.To)
+		} else if frame.Seq > 0 {
+			passed.Store(frame.Seq)
 		}
 		if end := last.Load(); end > 0 && passed.Load() >= end {
 			break
@@ -181,9 +185,13 @@ func (p *pending) result(r actors.PromptReply) (*api.PromptResult, error) {
 	if r.Err != nil {
 		return nil, r.Err
 	}
-	return &api.PromptResult{
+	result := &api.PromptResult{
 		SessionID: r.SessionID, RequestID: p.message.Request.ID, TurnID: r.Turn.TurnID,
 		Status: api.PromptCompleted, Duplicate: r.Duplicate, Message: r.Final,
 		Iterations: r.Turn.Iterations, Usage: r.Turn.Usage,
-	}, nil
+	}
+	if r.Turn.Status == sessions.TurnIsWaiting {
+		result.Status, result.Pending = api.PromptWaiting, r.Pending
+	}
+	return result, nil
 }

@@ -7,7 +7,8 @@ import (
 	"agenthost/sessions"
 )
 
-// Turn returns one turn with its answer, at once or when it is terminal: a way
+// Turn returns one turn with its answer, at once, or when it is terminal, or with
+// api.WaitPending also when it waits for clients: a way
 // to a result without sending the prompt again. A turn is there as soon as its
 // prompt is accepted, so api.WaitAccepted waits for nothing.
 func (a *Access) Turn(ctx context.Context, args *api.TurnArgs) (*api.TurnResult, error) {
@@ -22,8 +23,9 @@ func (a *Access) Turn(ctx context.Context, args *api.TurnArgs) (*api.TurnResult,
 	if err != nil {
 		return nil, err
 	}
-	for waits := args.Wait == api.WaitDone || args.Wait == api.WaitPending; waits && !turn.Status.Terminal(); {
-		if _, err = a.host.system.AwaitTurn(ctx, s, turn.TurnID); err != nil {
+	await := a.awaitOf(args.Wait)
+	for await != nil && !turn.Status.Terminal() && (args.Wait == api.WaitDone || turn.Status != sessions.TurnIsWaiting) {
+		if _, err = await(ctx, s, turn.TurnID); err != nil {
 			return nil, err
 		}
 		// Text that the turn has not read is a turn of its own now.
@@ -40,6 +42,18 @@ func (a *Access) Turn(ctx context.Context, args *api.TurnArgs) (*api.TurnResult,
 		result.Turn.Message = &page.Messages[0]
 	}
 	return result, nil
+}
+
+// awaitOf returns what waits as it is asked for, nil for nothing.
+func (a *Access) awaitOf(wait api.Wait) func(context.Context, sessions.Session, sessions.TurnID) (sessions.Turn, error) {
+	switch wait {
+	case api.WaitDone:
+		return a.host.system.AwaitTurn
+	case api.WaitPending:
+		return a.host.system.AwaitPending
+	default:
+		return nil
+	}
 }
 
 func (a *Access) turn(ctx context.Context, s sessions.Session, args *api.TurnArgs) (sessions.Turn, error) {

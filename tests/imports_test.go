@@ -231,6 +231,12 @@ var table = []row{
 		why:     "reads any table, and so knows none",
 	},
 	{
+		dir:     "tests/story",
+		inside:  []string{"..."},
+		outside: []string{"go.uber.org/goleak", "github.com/stretchr/testify"},
+		why:     "one conversation with all there is, from outside",
+	},
+	{
 		dir:     "tests/crash",
 		inside:  []string{"..."},
 		outside: []string{"github.com/stretchr/testify", "modernc.org/sqlite"},

@@ -158,6 +158,7 @@ func profilesOf(c *config.Config) (map[string]host.Profile, error) {
 			IdleTTL: p.IdleTTL, ToolTimeout: p.ToolTimeout,
 			OnScopeViolation: policy(p.OnScopeViolation), OnToolError: policy(p.OnToolError),
 			Budget: host.Budget(p.Budget), Repeatable: p.Repeatable, Params: p.Params, AnswerSchema: json.RawMessage(p.AnswerSchema),
+			NeedsApproval: p.NeedsApproval, ClientTools: p.ClientToolList(), WaitTimeout: p.WaitTimeout,
 		}
 	}
 	return profiles, nil

@@ -63,15 +63,11 @@ func salvageID(data []byte, refusal error) *string {
 }
 
 // DecodeArgs reads the arguments of the request's operation strictly; absent
-// ones are an empty object. UNKNOWN_OP and NOT_SUPPORTED come before anything
-// about the arguments.
+// ones are an empty object. UNKNOWN_OP comes before anything about the arguments.
 func (r Request) DecodeArgs() (Args, error) {
 	row, err := Lookup(r.Op)
 	if err != nil {
 		return nil, err
-	}
-	if !row.Supported() {
-		return nil, sessions.Errorf(sessions.CodeNotSupported, "This host does not offer %s.", row.Op).With("field", "/op")
 	}
 	args := row.NewArgs()
 	if r.Args == nil {

@@ -59,13 +59,9 @@ type Args interface {
 type OpInfo struct {
 	Op      Op
 	Summary string // one line for help texts and the documentation
-	// NewArgs returns a pointer to fresh arguments. nil means that the operation
-	// is known and not offered: it answers NOT_SUPPORTED.
+	// NewArgs returns a pointer to fresh arguments.
 	NewArgs func() Args
 }
-
-// Supported reports whether the operation is offered.
-func (o OpInfo) Supported() bool { return o.NewArgs != nil }
 
 // opList is the only place where an operation is tied to its arguments. The
 // order is that of the documentation.
@@ -85,7 +81,7 @@ var opList = []OpInfo{
 	{OpPrompt, "Send a prompt and await its answer.", newArgs[PromptArgs]},
 	{OpRetry, "Run the last failed, cancelled or interrupted turn again.", newArgs[RetryArgs]},
 	{OpCancel, "Cancel a turn or withdraw a queued prompt.", newArgs[CancelArgs]},
-	{OpAnswer, "Give a waiting call its result or approval.", nil},
+	{OpAnswer, "Give a waiting call its result or approval.", newArgs[AnswerArgs]},
 	{OpSideQuestion, "Ask about a conversation without adding to it.", newArgs[SideQuestionArgs]},
 	{OpTurn, "Show or await one turn.", newArgs[TurnArgs]},
 	{OpTurns, "List a session's turns, newest first.", newArgs[TurnsArgs]},

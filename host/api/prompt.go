@@ -30,10 +30,12 @@ type PromptArgs struct {
 	// AnswerSchema is the JSON Schema of the object that every answer of the turn
 	// must hold; nil means the profile's.
 	AnswerSchema json.RawMessage `json:"answerSchema,omitempty"`
-	// ClientTools and Instructions are for callers within the program: tools that
-	// the prompt's client runs, and what is put behind the profile's system prompt.
-	ClientTools  []sessions.ClientTool `json:"-"`
-	Instructions string                `json:"-"`
+	// ClientTools are tools of this turn that a client runs: a call of one makes the
+	// turn wait for AnswerArgs. They take the place of the profile's at the same path.
+	ClientTools []sessions.ClientTool `json:"clientTools,omitempty"`
+	// Instructions is for callers within the program: what is put behind the
+	// profile's system prompt.
+	Instructions string `json:"-"`
 }
 
 // Inference returns what the prompt asks of models.

@@ -114,8 +114,39 @@ func (a PromptArgs) Validate(limits sessions.Limits) error {
 		checkAtLeast("/args/maxIterations", "maxIterations", a.MaxIterations, 1),
 		checkAtLeast("/args/promptTimeoutMs", "promptTimeoutMs", a.PromptTimeoutMs, 1),
 		a.checkInference(limits),
+		checkClientTools("/args/clientTools", a.ClientTools, limits),
 	)
 }
+
+// checkClientTools bounds the tools that a prompt brings along. What they are is
+// checked where the tools of the host are known.
+func checkClientTools(field string, list []sessions.ClientTool, limits sessions.Limits) error {
+	if len(list) > maxClientTools {
+		return sessions.TooLarge("clientTools", maxClientTools,
+			"A prompt brings at most %d tools along; this one brings %d.", maxClientTools, len(list)).With("field", field)
+	}
+	size := 0
+	for i, t := range list {
+		at := strictjson.PointerAt(field, i)
+		if err := checkText(at+"/description", t.Description); err != nil {
+			return err
+		}
+		if t.Schema != nil {
+			if err := checkRaw(at+"/schema", t.Schema); err != nil {
+				return err
+			}
+		}
+		size += len(t.Path) + len(t.Description) + len(t.Schema)
+	}
+	if int64(size) > limits.MessageBytes {
+		return sessions.TooLarge("messageBytes", limits.MessageBytes,
+			"The prompt's tools have %d bytes, more than the limit of %d.", size, limits.MessageBytes).With("field", field)
+	}
+	return nil
+}
+
+// maxClientTools is how many tools a prompt may bring along.
+const maxClientTools = 64
 
 func (a PromptArgs) checkInference(limits sessions.Limits) error {
 	const field = "/args/answerSchema"

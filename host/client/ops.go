@@ -71,6 +71,11 @@ func (c *Client) Cancel(ctx context.Context, args api.CancelArgs) (*api.CancelRe
 	return call[api.CancelResult](ctx, c, api.OpCancel, args)
 }
 
+// Answer gives the answer to a call that a turn waits for. It may be repeated.
+func (c *Client) Answer(ctx context.Context, args api.AnswerArgs) (*api.AnswerResult, error) {
+	return call[api.AnswerResult](ctx, c, api.OpAnswer, args)
+}
+
 // SideQuestion asks the model of a session about its conversation, and leaves the
 // conversation as it is. A connection that is lost ends the question, which is not
 // asked again.

@@ -3,6 +3,7 @@ package hosttest
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"strconv"
 	"strings"
 	"testing"
@@ -36,16 +37,24 @@ func (m Message) IsReply() bool { return m.Frame == nil && m.End == nil }
 // Socket opens a WebSocket that is cut off by Restart and at the end of the test.
 func (h *Host) Socket() *Socket {
 	h.t.Helper()
-	ctx, cancel := context.WithTimeout(h.t.Context(), Patience)
-	defer cancel()
-	conn, _, err := websocket.Dial(ctx, h.URL+"/v1/ws", &websocket.DialOptions{
-		HTTPClient: h.http, Subprotocols: []string{api.Subprotocol},
-	})
-	require.NoError(h.t, err)
-	conn.SetReadLimit(-1)
-	s := &Socket{t: h.t, conn: conn}
+	s := DialSocket(h.t, h.URL, h.http)
 	h.sockets = append(h.sockets, s)
-	h.t.Cleanup(s.Cut)
+	return s
+}
+
+// DialSocket opens a WebSocket to the host at a URL, through through if it is not
+// nil. It is cut off at the end of the test.
+func DialSocket(t testing.TB, url string, through *http.Client) *Socket {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), Patience)
+	defer cancel()
+	conn, _, err := websocket.Dial(ctx, url+"/v1/ws", &websocket.DialOptions{
+		HTTPClient: through, Subprotocols: []string{api.Subprotocol},
+	})
+	require.NoError(t, err)
+	conn.SetReadLimit(-1)
+	s := &Socket{t: t, conn: conn}
+	t.Cleanup(s.Cut)
 	return s
 }
 

@@ -92,9 +92,15 @@ type Profile struct {
 	ToolTimeout      time.Duration // of one call
 	// Repeatable are subtrees whose calls may be run again after a crash.
 	Repeatable []string
-	Retention  RetentionRules  // of this profile's sessions, beside those of all
-	Budget     Budget          // of tokens
-	Params     sessions.Params // of every model call
+	// NeedsApproval are subtrees whose calls a client has to approve.
+	NeedsApproval []string
+	// ClientTools are the tools that clients run, a JSON list of
+	// sessions.ClientTool; "" for none.
+	ClientTools string
+	WaitTimeout time.Duration   // of one wait for clients; 0 means no bound
+	Retention   RetentionRules  // of this profile's sessions, beside those of all
+	Budget      Budget          // of tokens
+	Params      sessions.Params // of every model call
 	// AnswerSchema is the JSON Schema of every answer, "" for free text.
 	AnswerSchema string
 }

@@ -24,7 +24,8 @@ const (
 	formDurationOrOff // 0 means off
 	formIntegerFromZero
 	formNumber
-	formSchema // a JSON object, as its text
+	formSchema      // a JSON object, as its text
+	formClientTools // a JSON list of sessions.ClientTool, as its text
 )
 
 // fromYAML reads a value as the YAML parser gives it. The second result says
@@ -57,6 +58,8 @@ func (f form) fromYAML(raw any) (any, string) {
 		return readNumber(raw)
 	case formSchema:
 		return readSchema(raw)
+	case formClientTools:
+		return readClientTools(raw)
 	default:
 		return readList(raw)
 	}
@@ -86,6 +89,8 @@ func (f form) fromText(text string) (any, string) {
 		return readNumber(n)
 	case formSchema:
 		return readSchema(text)
+	case formClientTools:
+		return readClientTools(text)
 	default:
 		return listFromText(text)
 	}

@@ -72,6 +72,7 @@ func TestDefaults(t *testing.T) {
 		OnToolError:      config.OutcomeReport,
 		ToolTimeout:      2 * time.Minute,
 		Repeatable:       []string{},
+		NeedsApproval:    []string{},
 	}}, c.Profiles)
 	for _, v := range c.Values() {
 		require.Equal(t, config.SourceDefault, v.Source, v.Key)
@@ -133,6 +134,7 @@ func TestWholeFile(t *testing.T) {
 		Oracle: "local", System: "First line.\nSecond line.\n", Tools: []string{"/builtin/time"}, MaxIterations: 3,
 		PromptTimeout: 10 * time.Second, IdleTTL: time.Second, OnScopeViolation: config.OutcomeReport,
 		OnToolError: config.OutcomeFail, ToolTimeout: 2 * time.Second, Repeatable: []string{"/orders/lookup"},
+		NeedsApproval: []string{},
 	}, c.Profiles["default"])
 	require.Len(t, c.Profiles, 3)
 	require.Empty(t, c.Profiles["v4.1"].Tools)
