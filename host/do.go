@@ -20,7 +20,10 @@ func (h *Host) Do(ctx context.Context, caller api.Caller, args any, emit func(se
 	if !ok {
 		return nil, sessions.Errorf(sessions.CodeInternal, "The host has no operation for %T.", args)
 	}
-	return run(ctx, h.As(caller), args, emit)
+	a := h.As(caller)
+	result, err := run(ctx, a, args, emit)
+	a.noteForeign(ctx, args, result, err)
+	return result, err
 }
 
 // operation is a method of Access whose types are known at run time only.

@@ -32,6 +32,7 @@ func (a *Access) Subscribe(ctx context.Context, args *api.SubscribeArgs) (*Subsc
 	}
 	s, err := a.find(ctx, args.Address)
 	if err != nil {
+		a.noteForeign(ctx, args, nil, err)
 		return nil, a.orDeleted(ctx, err, args.After)
 	}
 	seq, err := a.position(ctx, s, "/args/after", args.After, s.LastFrame)

@@ -187,6 +187,9 @@ type SessionReader interface {
 	Deleted(ctx context.Context, owner Owner, id SessionID, now Time) (bool, error)
 	// Session returns the session at the address, else SESSION_NOT_FOUND.
 	Session(ctx context.Context, owner Owner, at Address) (Session, error)
+	// Elsewhere reports whether another owner has a session at the address. It takes
+	// as long when one has as when none has.
+	Elsewhere(ctx context.Context, owner Owner, at Address) (bool, error)
 	// Owners returns who has sessions, in order.
 	Owners(ctx context.Context) ([]Owner, error)
 	// Sessions returns one page of the owner's sessions, newest activity first,

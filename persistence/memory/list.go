@@ -49,6 +49,18 @@ func (s *Store) Owners(ctx context.Context) ([]sessions.Owner, error) {
 	})
 }
 
+// Elsewhere reports whether another owner has a session there; see the port.
+func (s *Store) Elsewhere(ctx context.Context, owner sessions.Owner, at sessions.Address) (bool, error) {
+	return read(ctx, s, func() (bool, error) {
+		found := false
+		for _, r := range s.lives {
+			is := r.session.ID == at.ID || at.ID == "" && !at.Key.IsZero() && r.session.Key() == at.Key
+			found = found || is && r.session.Owner != owner
+		}
+		return found, nil
+	})
+}
+
 // listOf names a list by all that decides which sessions are in it.
 func listOf(q sessions.SessionQuery) string {
 	text, _ := json.Marshal([]any{q.Owner, q.TargetKey, q.Profile, q.Statuses, q.Parent, q.Labels}) // of strings: cannot fail

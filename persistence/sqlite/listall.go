@@ -48,3 +48,19 @@ func (l *listing) ofAll(ctx context.Context, db querier) (found []sessions.Sessi
 	}
 	return found, nil
 }
+
+// Elsewhere reports whether another owner has a session there; see the port. It
+// counts, so that it looks at every owner.
+func (s *Store) Elsewhere(ctx context.Context, owner sessions.Owner, at sessions.Address) (bool, error) {
+	where, args := "id = ?", []any{owner, at.ID}
+	index := "sessions_by_id"
+	if at.ID == "" {
+		index, where, args = "sessions_by_key", "target_key = ? AND profile_key = ? AND target_key <> ''", []any{owner, at.Key.Target, at.Key.Profile}
+	}
+	var count int
+	err := s.readers.read(ctx, func(db querier) error {
+		return db.row(ctx, `SELECT count(*) FROM owners CROSS JOIN sessions INDEXED BY `+index+` ON sessions.owner = owners.owner
+            WHERE owners.owner <> ? AND deleted_ms IS NULL AND `+where, args...).Scan(&count)
+	})
+	return count > 0, err
+}
