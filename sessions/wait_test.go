@@ -24,3 +24,39 @@ func TestNothingWaitsWhenAllIsAnswered(t *testing.T) {
 	waited.Answers["b"] = CallAnswer{}
 	require.True(t, waited.Answered())
 }
+
+func TestAnswersThatSayTheSameHaveOneDigest(t *testing.T) {
+	output := func(raw string) CallAnswer { return CallAnswer{Output: json.RawMessage(raw)} }
+	text := func(s string) CallAnswer { return CallAnswer{Error: &s} }
+	verdict := func(ok bool) CallAnswer { return CallAnswer{Approve: &ok} }
+	require.Equal(t, output(`{"a":1,"b":{"c":[1,2],"d":null}}`).Digest(), output(`{ "b": {"d":null,"c":[1, 2]}, "a":1}`).Digest())
+	other := text("x")
+	require.Equal(t, text("x").Digest(), other.Digest(), "what is pointed to counts")
+	seen := map[[32]byte]int{}
+	different := []CallAnswer{output(`null`), output(`{}`), output(`""`), output(`[1,2]`), output(`[2,1]`), output(`"x"`), output(`true`),
+		output(`9007199254740993`), output(`9007199254740992`), text(""), text("x"), verdict(true), verdict(false)}
+	for i, a := range different {
+		other, known := seen[a.Digest()]
+		require.False(t, known, "%d is as %d", i, other)
+		seen[a.Digest()] = i
+	}
+}
+
+func TestAStepFitsToWhetherItsTurnWaits(t *testing.T) {
+	call := []Pending{{CallID: "a", Kind: PendingApproval}}
+	end := &TurnEnd{Status: TurnIsCancelled}
+	for _, c := range []CommitTurn{{}, {Steer: true}, {Wait: call}, {End: end}} {
+		require.NoError(t, c.MayFollow(TurnIsRunning))
+	}
+	for _, c := range []CommitTurn{{GoOn: true}, {GoOn: true, Steer: true}, {End: end}} {
+		require.NoError(t, c.MayFollow(TurnIsWaiting))
+	}
+	twice, nobody := []Pending{call[0], call[0]}, []Pending{{CallID: "a", Kind: "?"}}
+	for _, c := range []CommitTurn{{GoOn: true}, {Wait: call, End: end}, {Wait: call, GoOn: true}, {Wait: call, Steer: true},
+		{End: end, Steer: true}, {Wait: twice}, {Wait: nobody}} {
+		require.Equal(t, CodeInternal, CodeOf(c.MayFollow(TurnIsRunning)), "%+v", c)
+	}
+	for _, c := range []CommitTurn{{}, {Steer: true}, {Wait: call}, {GoOn: true, End: end}} {
+		require.Equal(t, CodeInternal, CodeOf(c.MayFollow(TurnIsWaiting)), "%+v", c)
+	}
+}

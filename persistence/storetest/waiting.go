@@ -91,7 +91,7 @@ func waitsEverywhere(t *testing.T, f Factory) {
 		require.Equal(t, done.Turn, w.repeat(c).Turn)
 		require.Equal(t, done.Session, w.repeat(c).Session)
 		frames := w.frames(life)
-		require.Equal(t, len(a.Frames)+2, len(frames))
+		require.Len(t, frames, len(a.Frames)+2)
 		waits := frames[len(frames)-1].Body.(sessions.Waiting)
 		require.Len(t, waits.Pending, 3)
 		require.JSONEq(t, string(calls[0].Args), string(waits.Pending[0].Args))
