@@ -13,7 +13,7 @@ BENCH         ?=
 GOLANGCI      := bin/golangci-lint-v2.15.0
 DEADCODE      := bin/deadcode-v0.52.0
 
-.PHONY: run build test vet race volume crash fuzz soak lint bench bench-docs clean
+.PHONY: run build test vet race agentsv1 volume crash fuzz soak lint bench bench-docs clean
 
 run: ## serve on 127.0.0.1:7777 with agenthost.db beside it
 	$(GO) run ./cmd/agenthost serve
@@ -21,7 +21,7 @@ run: ## serve on 127.0.0.1:7777 with agenthost.db beside it
 build: ## the command, into ./bin
 	$(GO) build -o bin/agenthost ./cmd/agenthost
 
-test: vet race volume crash fuzz ## everything
+test: vet race agentsv1 volume crash fuzz ## everything
 
 vet:
 	$(GO) vet ./...
@@ -30,6 +30,10 @@ race: ## all tests but the volume tests, under the race detector
 	.ci/cc
 	.ci/strace
 	$(GO) test -race -timeout 20m ./...
+
+# The official SDK drives the host from a module of its own.
+agentsv1: ## the Agents API, driven by the official SDK
+	cd tests/agentsv1 && $(GO) vet ./... && $(GO) test -timeout 10m ./...
 
 # Volume tests sit in files built only without the race detector, which makes
 # a hundred thousand of anything take minutes and measures itself.

@@ -13,7 +13,7 @@ import (
 // NewSession is a session to be made under an id of the host's.
 type NewSession struct {
 	Profile     string
-	Labels      map[string]string
+	Labels      map[string]string          // their bounds are the caller's affair
 	State       map[string]json.RawMessage // named values that it begins with
 	RequestID   sessions.RequestID         // "" when the request is never repeated
 	Fingerprint [32]byte                   // digest of all that is asked
@@ -22,7 +22,7 @@ type NewSession struct {
 // SessionBegin makes a session that has no key, with state from its first moment
 // on. A repeat of the request returns the session there is, and created is false.
 func (a *Access) SessionBegin(ctx context.Context, n NewSession) (s sessions.Session, created bool, err error) {
-	if err := a.check(&api.SessionCreateArgs{Labels: n.Labels, RequestID: n.RequestID}); err != nil {
+	if err := a.check(&api.SessionCreateArgs{RequestID: n.RequestID}); err != nil {
 		return s, false, err
 	}
 	if err := a.knownProfile(n.Profile); err != nil {

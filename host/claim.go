@@ -37,3 +37,9 @@ func (a *Access) ClaimRequest(ctx context.Context, c Claim) (sessions.ClaimedReq
 		Owner: a.owner(c.Owner), At: c.At(), Request: *a.request(c.RequestID, c.Fingerprint), Now: a.now(),
 	})
 }
+
+// RequestClaimed reports whether a request id of the caller is claimed already.
+func (a *Access) RequestClaimed(ctx context.Context, id sessions.RequestID) (bool, error) {
+	_, known, err := a.host.store.Claim(ctx, a.caller.Owner, a.faced(id), a.now())
+	return known, err
+}

@@ -177,3 +177,16 @@ func teardown(r actors.DeleteReply) api.Teardown {
 	}
 	return ""
 }
+
+// SessionRelabel replaces a session's labels. Their bounds are the caller's affair.
+func (a *Access) SessionRelabel(ctx context.Context, at api.Address, labels map[string]string) (sessions.Session, error) {
+	if err := a.check(&api.SessionGetArgs{Address: at}); err != nil {
+		return sessions.Session{}, err
+	}
+	s, err := a.host.store.UpdateSession(ctx, sessions.UpdateSession{Owner: a.owner(at.Owner), At: at.At(), Labels: labels, Now: a.now()})
+	if err != nil {
+		return sessions.Session{}, err
+	}
+	a.tell(sessions.SessionUpdated, s)
+	return a.shown(s), nil
+}

@@ -170,6 +170,11 @@ var table = []row{
 		why:    "the strict JSON scanner: it knows bytes and the error that names a place in them",
 	},
 	{
+		dir:    "host/agentsv1",
+		inside: []string{"host", "host/api", "host/api/strictjson", "sessions"},
+		why:    "a second face of the host: what is another API's own, over the operations that there are",
+	},
+	{
 		dir:     "host/server",
 		inside:  []string{"sessions", "oracle", "tools", "host", "host/api", "host/api/strictjson"},
 		outside: []string{"github.com/coder/websocket", "github.com/google/uuid", "go.opentelemetry.io/otel/propagation"},
@@ -224,6 +229,12 @@ var table = []row{
 		inside:  []string{"..."},
 		outside: []string{""},
 		why:     "the system as a whole",
+	},
+	{
+		dir:     "tests/agentsv1",
+		inside:  []string{"..."},
+		outside: []string{"github.com/openai/openai-go/v3", "github.com/stretchr/testify"},
+		why:     "drives the host by the official SDK, in a module of its own; the house is not to need what only it needs",
 	},
 	{
 		dir:     "tests/rows",

@@ -11,6 +11,7 @@ import (
 
 	"agenthost/cmd/agenthost/config"
 	"agenthost/host"
+	"agenthost/host/agentsv1"
 	"agenthost/host/remotes"
 	"agenthost/host/server"
 	"agenthost/host/telemetry"
@@ -103,9 +104,11 @@ func startHost(ctx context.Context, c *config.Config, log *slog.Logger, allow fu
 		running.Stop()
 		return nil, err
 	}
+	authenticate := server.Bearer(h.Admit)
 	running.doors = server.New(server.For(h), server.Config{
 		Logger: log, Limits: c.Limits, DrainFor: c.StopGrace + drainExtra, Observer: metrics, Metrics: metrics,
-		Authenticate: server.Bearer(h.Admit), Readmit: h.Readmit, TLS: secured,
+		Authenticate: authenticate, Readmit: h.Readmit, TLS: secured,
+		Agents: agentsv1.New(h, agentsv1.Config{Authenticate: authenticate, Logger: log, Limits: c.Limits}),
 	})
 	h.OnKeys(running.doors.Recheck)
 	return running, nil

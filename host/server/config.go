@@ -37,6 +37,9 @@ type Config struct {
 	TLS *tls.Config
 	// Metrics answers GET /metrics; nil means that there is nothing at that path.
 	Metrics http.Handler
+	// Agents answers /v1/agents and all below it; nil means that there is nothing at
+	// these paths. It finds out by itself who makes a request.
+	Agents http.Handler
 	// PingEvery is the time between pings of a WebSocket; 20 s.
 	PingEvery time.Duration
 	// StallAfter is how long a connection may take nothing before it is cut; 30 s.

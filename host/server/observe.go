@@ -34,6 +34,7 @@ const (
 	DoorHealth  Door = "healthz"
 	DoorReady   Door = "readyz"
 	DoorMetrics Door = "metrics"
+	DoorAgents  Door = "agents"
 	DoorNone    Door = "none" // there is nothing at the path
 )
 
@@ -49,6 +50,9 @@ func doorOf(path string) Door {
 		return DoorReady
 	case pathMetrics:
 		return DoorMetrics
+	}
+	if isAgents(path) {
+		return DoorAgents
 	}
 	if _, ok := framesOf(path); ok {
 		return DoorFrames

@@ -19,6 +19,7 @@ const (
 	pathHealth   = "/healthz"
 	pathReady    = "/readyz"
 	pathMetrics  = "/metrics"
+	pathAgents   = "/v1/agents"
 )
 
 // callerHandler handles a request whose caller is known.
@@ -42,6 +43,9 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) (http.HandlerFunc
 	case pathCall:
 		return s.admit(s.call), s.checkMethod(w, r, http.MethodPost)
 	default:
+		if s.config.Agents != nil && isAgents(path) {
+			return s.agents, checkOrigin(r, s.config.Origins)
+		}
 		id, ok := framesOf(path)
 		if !ok {
 			return nil, errNothingHere()
@@ -66,6 +70,12 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request, caller api.Call
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.config.StallAfter)) // not every writer has deadlines
 	s.config.Metrics.ServeHTTP(w, r)
 }
+
+// isAgents reports whether a path is that of the Agents API, or below it.
+func isAgents(path string) bool { return path == pathAgents || strings.HasPrefix(path, pathAgents+"/") }
+
+// agents lets another handler answer, as it sees fit.
+func (s *Server) agents(w http.ResponseWriter, r *http.Request) { s.config.Agents.ServeHTTP(w, r) }
 
 // framesOf returns the session whose frames an escaped path names.
 func framesOf(path string) (id sessions.SessionID, ok bool) {

@@ -1,0 +1,19 @@
+package agentsv1
+
+import (
+	_ "embed"
+	"net/http"
+)
+
+//go:embed openapi.yaml
+var description []byte
+
+// openAPI serves the description of what is served.
+func (v *visit) openAPI(rest []string) error {
+	if len(rest) > 0 || v.r.Method != http.MethodGet {
+		return unsupported()
+	}
+	v.w.Header().Set("Content-Type", "application/yaml")
+	_, _ = v.w.Write(description) // a client that has gone away reads no error
+	return nil
+}

@@ -1,0 +1,110 @@
+package agentsv1
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	defaultLimit = 20
+	maxLimit     = 100
+)
+
+// pageQuery is what a list is asked for.
+type pageQuery struct {
+	after     string // id of the last object of the page before, "" for the first page
+	limit     int
+	ascending bool
+}
+
+// list is one page of objects.
+type list struct {
+	Object  string  `json:"object"`
+	Data    []any   `json:"data"`
+	HasMore bool    `json:"has_more"`
+	FirstID *string `json:"first_id"`
+	LastID  *string `json:"last_id"`
+}
+
+// listOf returns a page of objects, each with an id.
+func listOf[T interface{ id() string }](objects []T, hasMore bool) list {
+	page := list{Object: "list", Data: []any{}, HasMore: hasMore}
+	for _, o := range objects {
+		page.Data = append(page.Data, o)
+	}
+	if len(objects) > 0 {
+		page.FirstID, page.LastID = new(objects[0].id()), new(objects[len(objects)-1].id())
+	}
+	return page
+}
+
+// query returns the parameters of the URL, each given once and one of those
+// allowed, or a name with a key in brackets after it.
+func (v *visit) query(allowed ...string) (url.Values, error) {
+	values, err := url.ParseQuery(v.r.URL.RawQuery)
+	if err != nil {
+		return nil, invalid("", "The query of the URL is malformed.")
+	}
+	for name, given := range values {
+		if !slices.Contains(allowed, bare(name)) {
+			return nil, invalid(name, "There is no such query parameter here.")
+		}
+		if len(given) > 1 {
+			return nil, invalid(name, "A query parameter is given once.")
+		}
+	}
+	return values, nil
+}
+
+// page returns what a list is asked for, and the other parameters allowed.
+func (v *visit) page(others ...string) (pageQuery, url.Values, error) {
+	q := pageQuery{limit: defaultLimit}
+	values, err := v.query(append([]string{"after", "limit", "order"}, others...)...)
+	if err != nil {
+		return q, nil, err
+	}
+	q.after = values.Get("after")
+	if values.Has("limit") {
+		if q.limit, err = strconv.Atoi(values.Get("limit")); err != nil || q.limit < 1 || q.limit > maxLimit {
+			return q, nil, invalid("limit", "The limit is a number from 1 to %d.", maxLimit)
+		}
+	}
+	switch order := values.Get("order"); {
+	case order == "asc":
+		q.ascending = true
+	case order != "desc" && values.Has("order"):
+		return q, nil, invalid("order", "The order is asc or desc.")
+	}
+	return q, values, nil
+}
+
+// behind returns the page that q asks for of objects that are all at hand, oldest
+// first.
+func behind[T interface{ id() string }](q pageQuery, all []T) (list, error) {
+	if !q.ascending {
+		all = slices.Clone(all)
+		slices.Reverse(all)
+	}
+	if q.after != "" {
+		i := slices.IndexFunc(all, func(o T) bool { return o.id() == q.after })
+		if i < 0 {
+			return list{}, unknownAfter()
+		}
+		all = all[i+1:]
+	}
+	return listOf(all[:min(q.limit, len(all))], len(all) > q.limit), nil
+}
+
+func unknownAfter() *problem {
+	return invalid("after", "There is no such object in this list; start again without after.")
+}
+
+// bare returns the name of a parameter without the key in brackets behind it.
+func bare(name string) string {
+	if open := strings.IndexByte(name, '['); open > 0 && strings.HasSuffix(name, "]") {
+		return name[:open]
+	}
+	return name
+}

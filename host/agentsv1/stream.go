@@ -1,0 +1,217 @@
+package agentsv1
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"agenthost/host/api"
+	"agenthost/sessions"
+)
+
+// eventWriter writes server-sent events. Its methods may be called concurrently.
+type eventWriter struct {
+	w     http.ResponseWriter
+	stall time.Duration // how long one write may take
+
+	mu  sync.Mutex
+	err error // of the first write that failed
+}
+
+// open sends the headers at once, and a comment, so that nobody on the way waits
+// for more.
+func (w *eventWriter) open() error {
+	header := w.w.Header()
+	header.Set("Content-Type", "text/event-stream")
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Accel-Buffering", "no") // proxies would hold events back
+	w.w.WriteHeader(http.StatusOK)
+	return w.write([]byte(": connected\n\n"))
+}
+
+func (w *eventWriter) event(ctx context.Context, e event) error {
+	data, err := e.data(ctx)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	b.WriteString("id: " + e.at.id() + "\nevent: " + e.name + "\ndata: ")
+	b.Write(data) // JSON of one line
+	b.WriteString("\n\n")
+	return w.write(b.Bytes())
+}
+
+func (w *eventWriter) write(p []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return w.err
+	}
+	rc := http.NewResponseController(w.w)
+	_ = rc.SetWriteDeadline(time.Now().Add(w.stall)) // not every writer has deadlines
+	if _, w.err = w.w.Write(p); w.err == nil {
+		w.err = rc.Flush()
+	}
+	return w.err
+}
+
+// keepAlive writes a comment each interval until ctx ends or a write fails; then
+// it calls lost.
+func (w *eventWriter) keepAlive(ctx context.Context, every time.Duration, lost func()) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if w.write([]byte(": keep-alive\n\n")) != nil {
+			lost()
+			return
+		}
+	}
+}
+
+// streamEvents follows a session: from now on, or behind the event that the
+// reader has had last.
+func (v *visit) streamEvents(at api.Address) error {
+	if _, err := v.query(); err != nil {
+		return err
+	}
+	s, err := v.session(at)
+	if err != nil {
+		return err
+	}
+	from := position{life: s.Fence.Incarnation, first: s.LastFrame + 1, seq: s.LastFrame, slot: slotStreamed - 1}
+	if last := v.r.Header.Get("Last-Event-ID"); last != "" {
+		p, ok := positionOf(last)
+		if !ok || p.life != s.Fence.Incarnation || p.seq > s.LastFrame {
+			return invalid("", "The Last-Event-ID is not of an event of this session.")
+		}
+		from = p
+	} else if active := activeOf(s); active != "" {
+		t, err := v.turn(at, active)
+		if err != nil {
+			return err
+		}
+		if t.FirstFrame > 0 {
+			from.first = min(t.FirstFrame, from.first)
+		}
+	}
+	return v.follow(s, from, nil, "")
+}
+
+// streamCreation follows a session from its making until the end of its first
+// turn.
+func (v *visit) streamCreation(s sessions.Session, turn sessions.TurnID) error {
+	from := position{life: s.Fence.Incarnation, first: 1}
+	created := event{position{life: from.life, first: 1, slot: slotSession}, eventRoot + "created", func(ctx context.Context) (map[string]any, error) {
+		view, err := viewSession(ctx, v.access, s)
+		if err != nil {
+			return nil, err
+		}
+		view.Status, view.RequiredActions, view.Error = statusInProgress, []requiredAction{}, nil
+		return map[string]any{"session": view}, nil
+	}}
+	return v.follow(s, from, &created, turn)
+}
+
+// follow sends a session's events behind a position. With until it ends when that
+// turn has, and the session is settled or failed.
+func (v *visit) follow(s sessions.Session, from position, first *event, until sessions.TurnID) error {
+	at := api.Address{SessionID: s.ID}
+	sub, err := v.access.Subscribe(v.ctx(), &api.SubscribeArgs{Address: at, After: cursorBefore(from)})
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	ctx, cancel := context.WithCancel(v.ctx())
+	w := &eventWriter{w: v.w, stall: v.config.StallAfter}
+	if w.open() != nil {
+		cancel()
+		return nil
+	}
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer cancel()
+	group.Go(func() { w.keepAlive(ctx, v.config.CommentEvery, cancel) })
+	if first != nil && w.event(ctx, *first) != nil {
+		return nil
+	}
+	t := &translator{access: v.access, at: at, profile: s.ProfileKey, life: s.Fence.Incarnation, first: from.first, last: from.first - 1,
+		count: func() int64 { return v.messageCount(ctx, at) }}
+	for {
+		frame, err := sub.Next(ctx)
+		if err != nil {
+			v.sayEnd(ctx, w, t, err)
+			return nil
+		}
+		ended, err := v.pass(ctx, w, t, frame, from)
+		if err != nil {
+			return nil // the reader, or the session, is gone
+		}
+		if ended && until == t.turn {
+			return nil
+		}
+	}
+}
+
+// cursorBefore is where the frames begin that events behind a position are made of.
+func cursorBefore(p position) sessions.Cursor {
+	if p.first <= 1 {
+		return sessions.CursorStart
+	}
+	return sessions.CursorAt(p.life, p.first-1)
+}
+
+// pass writes the events of a frame that the reader has not had, and reports
+// whether the frame has ended a turn.
+func (v *visit) pass(ctx context.Context, w *eventWriter, t *translator, frame sessions.Frame, from position) (ended bool, err error) {
+	if gap, ok := frame.Body.(sessions.Gap); ok {
+		if gap.To <= from.seq {
+			return false, nil
+		}
+		_ = w.event(ctx, errorEvent(t.at.SessionID, t.place(slotSession), "events_unavailable", "Some events are not kept any more; read the session's items."))
+		return false, errors.New("events are lost")
+	}
+	if frame.Seq == 0 && t.last < from.seq {
+		return false, nil // streamed text that the reader has had, or will get when it is durable
+	}
+	for _, e := range t.frame(frame) {
+		if from.covers(e.at) {
+			continue
+		}
+		if err := w.event(ctx, e); err != nil {
+			return false, err
+		}
+	}
+	switch {
+	case frame.Seq == 0 || frame.Seq != from.seq:
+	case from.slot > slotStreamed:
+		t.resumeText(from)
+	case from.slot >= slotCalls && from.slot < slotStreamed-1:
+		t.begun = true
+	}
+	return frame.Type().Terminal(), nil
+}
+
+// sayEnd tells a reader who is too slow so; other ends need no words.
+func (v *visit) sayEnd(ctx context.Context, w *eventWriter, t *translator, err error) {
+	if end, ok := errors.AsType[*api.EndError](err); ok && end.Reason == api.EndSlow {
+		_ = w.event(ctx, errorEvent(t.at.SessionID, t.place(slotSession), "slow_reader",
+			"The reader fell too far behind; come back with the Last-Event-ID.")) // it was the last thing to say
+	}
+}
+
+// messageCount is how many messages a session's history has, 0 when nobody knows.
+func (v *visit) messageCount(ctx context.Context, at api.Address) int64 {
+	got, err := v.access.SessionGet(ctx, &api.SessionGetArgs{Address: at})
+	if err != nil {
+		return 0 // the session is gone, and its events with it
+	}
+	return got.Session.MessageCount
+}
