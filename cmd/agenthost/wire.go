@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -104,14 +105,19 @@ func startHost(ctx context.Context, c *config.Config, log *slog.Logger, allow fu
 		running.Stop()
 		return nil, err
 	}
+	running.doors = newDoors(h, c, log, metrics, secured)
+	h.OnKeys(running.doors.Recheck)
+	return running, nil
+}
+
+// newDoors makes the doors of a host, whose callers are told by their keys.
+func newDoors(h *host.Host, c *config.Config, log *slog.Logger, metrics *telemetry.Metrics, secured *tls.Config) *server.Server {
 	authenticate := server.Bearer(h.Admit)
-	running.doors = server.New(server.For(h), server.Config{
+	return server.New(server.For(h), server.Config{
 		Logger: log, Limits: c.Limits, DrainFor: c.StopGrace + drainExtra, Observer: metrics, Metrics: metrics,
 		Authenticate: authenticate, Readmit: h.Readmit, TLS: secured,
 		Agents: agentsv1.New(h, agentsv1.Config{Authenticate: authenticate, Logger: log, Limits: c.Limits}),
 	})
-	h.OnKeys(running.doors.Recheck)
-	return running, nil
 }
 
 // newTree mounts the tools of a host, and returns the other hosts among them.
