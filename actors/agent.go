@@ -45,6 +45,7 @@ type agent struct {
 	replying *Answer            // what is at the store, nil when there is none
 	going    int                // runs whose goroutines are not gone yet
 	history  []sessions.Message // as of the last turn; shared, never changed
+	summary  sessions.Summary   // of history
 	last     *turnEnded         // of the last turn, if it ended while the store was asked
 	beside   beside             // work of tools that may outlive their turns
 	asides   asides             // side questions

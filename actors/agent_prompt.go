@@ -163,7 +163,7 @@ func (a *agent) activation() sessions.Fence {
 	if a.run == nil {
 		return a.fence
 	}
-	_, fence := a.run.left()
+	_, _, fence := a.run.left()
 	return fence
 }
 
@@ -227,7 +227,7 @@ func (a *agent) adopt(started sessions.AcceptedTurn, fingerprint *[32]byte, call
 	a.run = newRun(a, started.Turn, a.fence)
 	a.run.begin(traceOf(callers), false)
 	a.run.fingerprint = fingerprint
-	a.run.remember(a.history, started)
+	a.run.remember(a.history, a.summary, started)
 	for _, c := range callers {
 		a.callers = append(a.callers, a.follow(c, started.Turn.TurnID, started.Turn.FirstFrame, false))
 	}

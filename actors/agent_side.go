@@ -79,7 +79,7 @@ func (a *agent) handleSideFound(msg *sideFound) {
 	case a.run != nil:
 		msg.side.takeFrom(a.run)
 	case int64(len(a.history)) == msg.session.MessageCount:
-		msg.side.history = a.history
+		msg.side.history, msg.side.summary = a.history, a.summary
 	}
 	msg.side.start(a.life())
 }

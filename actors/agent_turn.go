@@ -11,7 +11,7 @@ func (a *agent) handleTurnEnded(msg *turnEnded) {
 	if a.run != msg.run {
 		return // closed meanwhile; its callers have their answer
 	}
-	a.history, a.fence = msg.run.left()
+	a.history, a.summary, a.fence = msg.run.left()
 	a.run.givePlace() // first, so that who is answered finds room for more
 	cancelled := msg.reply.Turn.Status == sessions.TurnIsCancelled
 	for _, c := range a.callers {

@@ -102,6 +102,11 @@ func errOverBudget(b allowance, used int64) *sessions.Error {
 	return sessions.TooLarge(b.limit, b.max, "The budget of %d tokens is used up, with %d consumed; %s.", b.max, used, way).With("used", used)
 }
 
+func errTextTooLong(limit int64) *sessions.Error {
+	return sessions.TooLarge("turnTextBytes", limit,
+		"The model wrote more than the %d bytes of text that a turn may have.", limit)
+}
+
 func errScope(path string) *sessions.Error {
 	return sessions.Errorf(sessions.CodeToolScopeViolation, "The model called %s, which is outside the tools its profile allows.", path).
 		With("path", path)

@@ -168,6 +168,7 @@ func (r *run) restore(rest *leftovers) (planned []plannedCall, certain bool) {
 			r.textBytes += int64(len(sessions.TextOf(m.Content)))
 		}
 	}
+	r.summaries = rest.summaries
 	open := sessions.OpenCalls(r.history)
 	if r.turn.Status == sessions.TurnIsWaiting {
 		r.wait = &clientWait{pending: rest.waits.Pending, answers: rest.waits.Answers}
@@ -205,12 +206,13 @@ func (r *run) restore(rest *leftovers) (planned []plannedCall, certain bool) {
 
 // leftovers is what a turn had made durable beyond the history.
 type leftovers struct {
-	results map[sessions.CallID]*callResult
-	text    []byte                   // of a model call that was not finished
-	attempt int                      // the number of that call among its repetitions
-	lastAt  sessions.Time            // when the turn last made something durable
-	asked   map[sessions.CallID]bool // calls that clients were asked about
-	waits   sessions.WaitedCalls     // of a turn that waits
+	results   map[sessions.CallID]*callResult
+	text      []byte                   // of a model call that was not finished
+	attempt   int                      // the number of that call among its repetitions
+	lastAt    sessions.Time            // when the turn last made something durable
+	asked     map[sessions.CallID]bool // calls that clients were asked about
+	waits     sessions.WaitedCalls     // of a turn that waits
+	summaries int                      // that the turn has had made
 }
 
 // leftOf collects what the frames of a turn tell beyond its messages.
@@ -253,6 +255,8 @@ func (l *leftovers) take(body sessions.FrameBody) {
 		for _, p := range body.Pending {
 			l.asked[p.CallID] = true
 		}
+	case sessions.Summarised:
+		l.summaries = body.Attempt
 	case sessions.CallEnded:
 		l.results[body.CallID] = &callResult{output: body.Output, err: body.Error, framed: true}
 	}

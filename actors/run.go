@@ -52,6 +52,8 @@ type run struct {
 	abandoned  bool
 	fence      sessions.Fence
 	history    []sessions.Message // committed
+	summary    sessions.Summary   // stands for the beginning of history in what the model gets
+	summaries  int                // that were made for the next model call
 	iterations int
 	textBytes  int64 // of the whole turn
 	attempt    int   // the number of the next model call among its repetitions
@@ -82,7 +84,8 @@ func (r *run) begin(under trace.SpanContext, takenUp bool) {
 }
 
 // remember spares the run from reading a history that the agent has in memory.
-func (r *run) remember(history []sessions.Message, t sessions.AcceptedTurn) {
+func (r *run) remember(history []sessions.Message, summary sessions.Summary, t sessions.AcceptedTurn) {
+	r.summary = summary
 	switch {
 	case t.User == nil && int64(len(history)) == t.Session.MessageCount:
 		r.history = history
@@ -153,9 +156,13 @@ func (r *run) loop(life context.Context) {
 			r.cut(life, cutFailed(sessions.AsError(err)))
 			return
 		}
-		if err := r.infer(); err != nil {
-			r.cut(life, cutFailed(err))
+		again, failed := r.ask(life)
+		if failed != nil {
+			r.cut(life, cutFailed(failed))
 			return
+		}
+		if again {
+			continue
 		}
 		planned, end := r.plan()
 		if end != nil {
@@ -212,9 +219,10 @@ func (r *run) load(life context.Context) error {
 	if known {
 		return nil
 	}
-	var page sessions.MessagePage
+	var history []sessions.Message
+	var summary sessions.Summary
 	err := r.read(life, func() (err error) {
-		page, err = r.deps.store.Messages(life, of, sessions.MessageQuery{})
+		history, summary, err = r.deps.conversationOf(life, of)
 		return err
 	})
 	if err != nil {
@@ -223,9 +231,19 @@ func (r *run) load(life context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.ended {
-		r.history = page.Messages
+		r.history, r.summary = history, summary
 	}
 	return nil
+}
+
+// conversationOf reads a life's messages, and what stands for their beginning in
+// what a model gets: summary.Over(history) is that.
+func (d *deps) conversationOf(ctx context.Context, life sessions.Incarnation) (history []sessions.Message, summary sessions.Summary, err error) {
+	if summary, err = d.store.Summary(ctx, life); err != nil {
+		return nil, summary, err
+	}
+	page, err := d.store.Messages(ctx, life, sessions.MessageQuery{})
+	return page.Messages, summary, err
 }
 
 // read reads from the store, again for as long as it is not available and the
@@ -335,16 +353,16 @@ func (r *run) isEnded() bool {
 }
 
 // left returns what the run leaves to the agent's next turn: the history after
-// the end, and the activation.
-func (r *run) left() ([]sessions.Message, sessions.Fence) {
+// the end with what stands for its beginning, and the activation.
+func (r *run) left() ([]sessions.Message, sessions.Summary, sessions.Fence) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.history, r.fence
+	return r.history, r.summary, r.fence
 }
 
 // request is the whole input of the next model call.
 func (r *run) request(visible []*tools.Mounted) oracle.Request {
-	return r.profile.request(r.history, r.turn.Inference, visible)
+	return r.profile.request(r.summary.Over(r.history), r.turn.Inference, visible)
 }
 
 // request is the whole input of a model call of the profile. What two calls have in

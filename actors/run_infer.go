@@ -31,7 +31,7 @@ func (r *run) infer() (failed *sessions.Error) {
 	defer r.stopFlush()
 	ctx, ended := r.watchModel(number)
 	failed = errFault() // what stands when the oracle panics
-	defer func() { ended(failed) }()
+	defer func() { ended(failed, r.stepUsage()) }()
 
 	var runes wholeRunes
 	for part, err := range r.profile.Oracle.Infer(ctx, req) {
@@ -46,6 +46,13 @@ func (r *run) infer() (failed *sessions.Error) {
 		return err
 	}
 	return r.endAnswer()
+}
+
+// stepUsage is what was reported for the step's model call.
+func (r *run) stepUsage() sessions.Usage {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.step.usage
 }
 
 // collect takes in one part of a model's answer.
@@ -101,8 +108,7 @@ func (r *run) addText(text string) *sessions.Error {
 func (r *run) addBytes(n int) *sessions.Error {
 	limit := r.deps.limits.TurnTextBytes
 	if r.textBytes += int64(n); r.textBytes > limit {
-		return sessions.TooLarge("turnTextBytes", limit,
-			"The model wrote more than the %d bytes of text that a turn may have.", limit)
+		return errTextTooLong(limit)
 	}
 	return nil
 }

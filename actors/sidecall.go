@@ -23,6 +23,7 @@ type side struct {
 	stop     context.CancelCauseFunc // nil until it starts; of the agent alone
 
 	history   []sessions.Message  // to ask about, never changed; nil while it is to be read
+	summary   sessions.Summary    // of history
 	inference *sessions.Inference // what the latest turn asks of models; nil while it is to be read
 }
 

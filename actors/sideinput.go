@@ -21,7 +21,7 @@ const (
 // takeFrom makes the latest input of a run, its reply so far included, what is asked
 // about. It is false while the run has not read its history yet.
 func (s *side) takeFrom(r *run) bool {
-	s.history = r.fork()
+	s.history, s.summary = r.fork()
 	if s.history == nil {
 		return false
 	}
@@ -29,33 +29,33 @@ func (s *side) takeFrom(r *run) bool {
 	return true
 }
 
-// fork is the history of the run, and the reply that the model is giving.
-func (r *run) fork() []sessions.Message {
+// fork is the history of the run, with the reply that the model is giving, and what
+// stands for its beginning.
+func (r *run) fork() ([]sessions.Message, sessions.Summary) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.history) == 0 {
-		return nil
+		return nil, r.summary
 	}
 	history, s := slices.Clip(r.history), &r.step
 	if s.appended || !s.answered && s.text.Len() == 0 {
-		return history
+		return history, r.summary
 	}
 	m := s.answer()
 	if m.Interrupted = !s.answered; m.Interrupted {
 		m.ToolCalls = nil // not all of them have come
 	}
-	return append(history, m)
+	return append(history, m), r.summary
 }
 
 // prepare reads what the agent did not have in memory, and looks at the owner's
 // budget.
 func (s *side) prepare(ctx context.Context, life sessions.Incarnation) error {
 	if s.history == nil {
-		page, err := s.deps.store.Messages(ctx, life, sessions.MessageQuery{})
-		if err != nil {
+		var err error
+		if s.history, s.summary, err = s.deps.conversationOf(ctx, life); err != nil {
 			return goneMeans(err)
 		}
-		s.history = page.Messages
 	}
 	if s.inference == nil {
 		latest, err := s.deps.store.Turns(ctx, life, sessions.TurnQuery{Limit: 1})
@@ -82,7 +82,7 @@ func goneMeans(err error) error {
 // input is the conversation with the question behind it. It begins with what the
 // turn's own model call is sent, so that a provider's cache has it.
 func (s *side) input() []sessions.Message {
-	messages := slices.Clip(s.history)
+	messages := slices.Clip(s.summary.Over(s.history))
 	stub, _ := json.Marshal(sideStub) // a string always marshals
 	for _, call := range sessions.OpenCalls(s.history) {
 		messages = append(messages, sessions.Message{

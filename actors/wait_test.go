@@ -222,6 +222,7 @@ func TestATurnWaitsAgainAndAgain(t *testing.T) {
 			pending = w.Session(at).Pending
 			return len(pending) == n && !answered[pending[0].CallID]
 		}, "that the turn waits")
+		requireNoBusy(t, w) // the place is free a moment after the wait is stored
 		require.Equal(t, "fine", w.Say(actortest.Key("other"), "hello"))
 		for _, p := range pending {
 			answered[p.CallID] = true

@@ -123,16 +123,14 @@ func (w callWatch) end(outcome CallOutcome) (took time.Duration) {
 }
 
 // watchModel begins to watch a model call of the turn, which ended tells the end of.
-func (r *run) watchModel(step int) (ctx context.Context, ended func(*sessions.Error)) {
+func (r *run) watchModel(step int) (ctx context.Context, ended func(failed *sessions.Error, consumed sessions.Usage)) {
 	oracle := r.profile.Oracle.Name()
 	w := callWatch{began: time.Now()}
 	ctx, w.span = r.deps.traced(r.ctx, spanModelCall, func() []attribute.KeyValue {
 		return []attribute.KeyValue{attrOracle.String(oracle), attrStep.Int(step)}
 	})
-	return ctx, func(err *sessions.Error) {
-		r.mu.Lock()
-		outcome, consumed := outcomeOf(err != nil, r.ended), r.step.usage
-		r.mu.Unlock()
+	return ctx, func(err *sessions.Error, consumed sessions.Usage) {
+		outcome := outcomeOf(err != nil, r.isEnded())
 		w.span.SetAttributes(attrTokensIn.Int64(consumed.InputTokens), attrTokensOut.Int64(consumed.OutputTokens))
 		r.deps.observer.ModelCalled(oracle, outcome, consumed, w.end(outcome))
 	}
