@@ -50,9 +50,10 @@ func (a *agent) handlePrompt(ctx actor.Context, p *Prompt) {
 	admitted := a.deps.admission.take()
 	cmd.Admitted = admitted
 	a.busy = true
-	d, self := a.deps, a.self
+	r, d, self := a.run, a.deps, a.self
 	d.background(func(c context.Context) {
 		result, err := d.store.AcceptTurn(c, cmd)
+		r.settleFence(err)
 		if admitted && (err != nil || result.Duplicate || result.Steers) {
 			d.admission.free()
 		}

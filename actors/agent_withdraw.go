@@ -14,13 +14,14 @@ func (a *agent) withdraw(msg *withdrawn) {
 		Fence: msg.fence, RequestID: msg.request, Failure: msg.failure.Info(),
 		ClaimTTLMs: a.deps.dedupTTL.Milliseconds(), Now: a.deps.nowMs(),
 	}
-	d, self := a.deps, a.self
+	r, d, self := a.run, a.deps, a.self
 	a.busy = true
 	if w := a.findWaiting(msg.request); w != nil {
 		w.leaving = true
 	}
 	d.background(func(ctx context.Context) {
 		msg.done, msg.found, msg.err = d.store.WithdrawTurn(ctx, cmd)
+		r.settleFence(msg.err)
 		d.send(self, msg)
 	})
 }

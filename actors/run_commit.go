@@ -165,6 +165,17 @@ func (r *run) tryPersist(life context.Context, build func(*sessions.CommitTurn) 
 	return false, nil
 }
 
+// settleFence lets a commit of the run, which may have raised the epoch and so be
+// why the store has refused another write with err, take effect here too. A nil
+// run has none.
+func (r *run) settleFence(err error) {
+	if r == nil || !errors.Is(err, sessions.ErrFenced) {
+		return
+	}
+	r.commits.Lock()
+	defer r.commits.Unlock()
+}
+
 // logRefused tells of a write that the store will never take. That of a life that
 // is over is how a delete ends a turn, and no fault.
 func (r *run) logRefused(what string, err error) {
