@@ -113,12 +113,6 @@ func (a *agent) Receive(ctx actor.Context) {
 		a.handleUnstored(msg)
 	case *runGone:
 		a.going--
-	case *turnWaits:
-		a.handleTurnWaits(msg)
-	case *waitFound:
-		a.handleWaitFound(msg)
-	case *answeredCall:
-		a.handleAnsweredCall(msg)
 	case *sideFound:
 		a.handleSideFound(msg)
 	case *sideEnded:

@@ -32,6 +32,8 @@ func (a *agent) receiveOfWaiting(msg any) {
 		a.handleWithdrawn(msg)
 	case *leftBehind:
 		a.handleLeftBehind(msg)
+	default:
+		a.receiveOfClients(msg)
 	}
 }
 

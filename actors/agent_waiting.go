@@ -18,6 +18,18 @@ type (
 	}
 )
 
+// receiveOfClients handles one message about a turn that waits for clients.
+func (a *agent) receiveOfClients(msg any) {
+	switch msg := msg.(type) {
+	case *turnWaits:
+		a.handleTurnWaits(msg)
+	case *waitFound:
+		a.handleWaitFound(msg)
+	case *answeredCall:
+		a.handleAnsweredCall(msg)
+	}
+}
+
 // errLeftWaiting is the cause of the end of a run whose turn goes on waiting in the
 // store.
 var errLeftWaiting = errors.New("the turn waits for clients; whoever comes for it takes it up")

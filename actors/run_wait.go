@@ -184,7 +184,7 @@ func (r *run) planApproved() (planned []plannedCall) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.takeAnswers()
-	all, any := make([]plannedCall, len(r.step.calls)), false
+	all, runs := make([]plannedCall, len(r.step.calls)), false
 	for i, c := range r.step.calls {
 		all[i] = plannedCall{call: c, refusal: errNotRun("its result is known")}
 		if r.step.results[i] != nil {
@@ -193,10 +193,10 @@ func (r *run) planApproved() (planned []plannedCall) {
 		p := r.planCall(c)
 		p.asks = "" // it was approved
 		if r.step.results[i] = p.result(); p.refusal == nil {
-			all[i], any = p, true
+			all[i], runs = p, true
 		}
 	}
-	if !any {
+	if !runs {
 		return nil
 	}
 	return all

@@ -39,6 +39,7 @@ func answerAll(w *actortest.World, at sessions.Address, pending []sessions.Pendi
 
 func TestRejectedWhileATurnWaits(t *testing.T) {
 	residencies(t, func(t *testing.T, w *actortest.World, at sessions.Address, _ *actortest.Call, pending []sessions.Pending) {
+		t.Helper()
 		w.Send(at, "hello").Failed(sessions.CodeAgentBusy)
 		answerAll(w, at, pending)
 		require.Equal(t, "fine", w.Say(at, "hello", with(sessions.BusyQueue)))
@@ -48,6 +49,7 @@ func TestRejectedWhileATurnWaits(t *testing.T) {
 
 func TestQueuedBehindATurnThatWaits(t *testing.T) {
 	residencies(t, func(t *testing.T, w *actortest.World, at sessions.Address, _ *actortest.Call, pending []sessions.Pending) {
+		t.Helper()
 		queued := w.Send(at, "hello", with(sessions.BusyQueue), untilWaiting)
 		require.True(t, queued.Accepted().Waits)
 		require.Equal(t, sessions.StatusWaiting, w.Session(at).Status)
@@ -60,6 +62,7 @@ func TestQueuedBehindATurnThatWaits(t *testing.T) {
 
 func TestInterruptOfATurnThatWaits(t *testing.T) {
 	residencies(t, func(t *testing.T, w *actortest.World, at sessions.Address, call *actortest.Call, pending []sessions.Pending) {
+		t.Helper()
 		require.Equal(t, "fine", w.Say(at, "hello", with(sessions.BusyInterrupt)))
 		if call.Prompt.Gone == nil {
 			call.Failed(sessions.CodeCancelled)
@@ -73,6 +76,7 @@ func TestInterruptOfATurnThatWaits(t *testing.T) {
 // Text stays aside while the turn waits, and enters behind the results.
 func TestSteerOfATurnThatWaits(t *testing.T) {
 	residencies(t, func(t *testing.T, w *actortest.World, at sessions.Address, _ *actortest.Call, pending []sessions.Pending) {
+		t.Helper()
 		steering := w.Send(at, "left", with(sessions.BusySteer))
 		steering.Accepted()
 		other := w.Send(at, "right", with(sessions.BusySteer), nobodyWaits)
@@ -103,6 +107,7 @@ func TestSteerOfATurnThatWaitsSurvivesEviction(t *testing.T) {
 
 func TestASideQuestionWhileATurnWaits(t *testing.T) {
 	residencies(t, func(t *testing.T, w *actortest.World, at sessions.Address, _ *actortest.Call, pending []sessions.Pending) {
+		t.Helper()
 		require.Equal(t, "fine", asking(w, at, "why?").answered())
 		answerAll(w, at, pending)
 		require.Equal(t, "fine", w.Say(at, "hello", with(sessions.BusyQueue)))
@@ -112,6 +117,7 @@ func TestASideQuestionWhileATurnWaits(t *testing.T) {
 // A caller who asks for it is answered when the turn waits, and so is one who joins.
 func TestAnsweredWhenTheTurnWaits(t *testing.T) {
 	residencies(t, func(t *testing.T, w *actortest.World, at sessions.Address, call *actortest.Call, pending []sessions.Pending) {
+		t.Helper()
 		id := call.Prompt.Request.ID
 		joined := w.Send(at, "work", actortest.As(id), untilWaiting).Reply()
 		require.Nil(t, joined.Err)
@@ -140,7 +146,7 @@ func TestThePromptItselfIsAnsweredWhenItsTurnWaits(t *testing.T) {
 	require.Nil(t, r.Err)
 	require.Equal(t, sessions.TurnIsWaiting, r.Turn.Status)
 	require.Len(t, r.Pending, 2)
-	require.EqualValues(t, 1, r.Turn.Iterations)
+	require.Equal(t, 1, r.Turn.Iterations)
 	s := w.Session(at)
 	require.Equal(t, s.Pending, r.Pending)
 	turn, err := w.System.AwaitPending(t.Context(), s, r.Turn.TurnID)
