@@ -1,6 +1,7 @@
 package actors_test
 
 import (
+	"slices"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -160,11 +161,7 @@ func TestASummaryOutlivesARestart(t *testing.T) {
 
 // A turn that is long by itself is cut behind its user message, which stays.
 func TestALongTurnKeepsItsUserMessage(t *testing.T) {
-	steps := make([]scripted.Step, 30)
-	for i := range steps {
-		steps[i] = calls("/t/one", "/t/two")
-	}
-	steps = append(steps, text("done"))
+	steps := append(slices.Repeat([]scripted.Step{calls("/t/one", "/t/two")}, 30), text("done"))
 	o := scripted.Strict(narrow{scripted.New(steps...), 3000})
 	w := world(t, o, mounts{"/t/one": output(`"` + strings.Repeat("1", 100) + `"`), "/t/two": output(`"` + strings.Repeat("2", 100) + `"`)},
 		func(p *actors.Profile) { p.MaxIterations = 31 })
@@ -227,11 +224,7 @@ func TestAModelThatAlwaysOverflowsEndsTheTurnClearly(t *testing.T) {
 	always.Repeat = true
 	for name, before := range map[string]int{"nothing to summarise": 0, "a little": 1, "much": 200} {
 		t.Run(name, func(t *testing.T) {
-			answers := make([]scripted.Step, before)
-			for i := range answers {
-				answers[i] = text("fine")
-			}
-			o := scripted.Strict(scripted.New(append(answers, always)...))
+			o := scripted.Strict(scripted.New(append(slices.Repeat([]scripted.Step{text("fine")}, before), always)...))
 			w := world(t, o, nil)
 			at := actortest.Key("a")
 			for range before {
