@@ -1,11 +1,11 @@
 package actors_test
 
 import (
-	"slices"
 	"context"
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 
