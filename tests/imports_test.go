@@ -308,7 +308,7 @@ func (r row) allows(imported string, test bool) bool {
 	}
 	first, _, _ := strings.Cut(imported, "/")
 	if !strings.Contains(first, ".") {
-		return imported != "database/sql" || slices.Contains([]string{"persistence/sqlite", "tests", "tests/bench", "tests/crash", "tests/races", "tests/rows"}, r.dir)
+		return imported != "database/sql" || slices.Contains([]string{"persistence/sqlite", "tests", "tests/agentsv1", "tests/bench", "tests/crash", "tests/races", "tests/rows"}, r.dir)
 	}
 	return below(r.outside, imported) || test && below(testModules, imported)
 }
