@@ -25,11 +25,10 @@ func TestModelsSeeClientTools(t *testing.T) {
 	at := actortest.Key("a")
 	own := sessions.ClientTool{Path: "/t/own", Description: "mine"}
 	other := sessions.ClientTool{Path: "ui/pick", Description: "another one", Schema: json.RawMessage(`{ "type": "object", "title": "<b>" }`)}
-	call, pending := waitingWork(w, at, bringing(own, other), nobodyWaits)
+	_, pending := waitingWork(w, at, bringing(own, other), nobodyWaits)
 	awaitEvicted(w, at)
 	mustAnswer(w, at, pending[0].CallID, gives(`1`))
 	w.Eventually(func() bool { return len(o.Requests()) == 2 }, "that the turn goes on")
-	call.Prompt.Reply = nil
 	before, after := o.Requests()[0].Tools, o.Requests()[1].Tools
 	require.Equal(t, before, after)
 	require.Equal(t, []string{"/t/one", "/t/own", "/t/zzz", "/ui/ask", "/ui/pick"}, pathsOf(before))

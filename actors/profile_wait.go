@@ -72,14 +72,18 @@ func (p Profile) clientTools(asked []sessions.ClientTool) []sessions.ClientTool 
 	return all
 }
 
-// asks says what a call of the tool waits for, "" for nothing.
+// asks says what a call of the tool waits for first, "" for nothing.
 func (p Profile) asks(m *tools.Mounted) sessions.PendingKind {
-	switch {
-	case m.Spec.ClientSide:
-		return sessions.PendingClientTool
-	case m.Spec.NeedsApproval || under(m.Path, p.NeedsApproval):
+	if m.Spec.NeedsApproval || under(m.Path, p.NeedsApproval) {
 		return sessions.PendingApproval
-	default:
-		return ""
 	}
+	return asksApproved(m)
+}
+
+// asksApproved says what a call that needs no approval any more waits for.
+func asksApproved(m *tools.Mounted) sessions.PendingKind {
+	if m.Spec.ClientSide {
+		return sessions.PendingClientTool
+	}
+	return ""
 }

@@ -193,7 +193,7 @@ func (r *run) restore(rest *leftovers) (planned []plannedCall, certain bool) {
 		default:
 			p = r.planCall(c)
 			if rest.asked[c.ID] { // and the turn ran, so it was approved
-				p.asks = ""
+				p.approve()
 			}
 			s.ask(i, p.asks)
 			certain = certain && p.refusal == nil && (p.asks != "" || r.profile.repeatable(p.tool))

@@ -33,6 +33,13 @@ func (p plannedCall) result() *callResult {
 	return &callResult{err: p.refusal.Info()}
 }
 
+// approve is what becomes of the call once a client has approved it.
+func (p *plannedCall) approve() {
+	if p.asks == sessions.PendingApproval {
+		p.asks = asksApproved(p.tool)
+	}
+}
+
 // pathOf returns the path that a model called, by a function name or by the path
 // itself. A function that no tool has is a slip of the model and no attempt at a
 // path: known is false, and the history shows it in the form of a path.

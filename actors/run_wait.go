@@ -131,8 +131,8 @@ func (r *run) awaitAnswers(life context.Context, since sessions.Time) bool {
 	return true
 }
 
-// goOnAnswered lets the turn run again: first the calls that were approved, then
-// the next model call.
+// goOnAnswered lets the turn run again: first the calls that were approved, of which
+// clients run some themselves, then the next model call.
 func (r *run) goOnAnswered(life context.Context) bool {
 	planned := r.planApproved()
 	if planned == nil {
@@ -156,6 +156,9 @@ func (r *run) goOnAnswered(life context.Context) bool {
 				res.framed = true
 			}
 			r.step.asks = nil
+			for i, p := range planned {
+				r.step.ask(i, p.asks)
+			}
 		}
 	})
 	if err != nil {
@@ -191,7 +194,7 @@ func (r *run) planApproved() (planned []plannedCall) {
 			continue
 		}
 		p := r.planCall(c)
-		p.asks = "" // it was approved
+		p.approve()
 		if r.step.results[i] = p.result(); p.refusal == nil {
 			all[i], runs = p, true
 		}

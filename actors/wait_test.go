@@ -128,6 +128,27 @@ func TestAStepOfAllKindsOfCalls(t *testing.T) {
 	require.Equal(t, "the user has left", results[0].Error.Message)
 }
 
+// A client's tool may need an approval too: that is asked for first.
+func TestAClientsToolThatNeedsApproval(t *testing.T) {
+	w := world(t, script(calls("/ui/ask", "/ui/ask"), text("done")), nil, guarded, shortTTL, func(p *actors.Profile) {
+		p.NeedsApproval = []string{"/ui"}
+	})
+	at := actortest.Key("a")
+	_, pending := waitingWork(w, at, actortest.As("r"), nobodyWaits)
+	mustAnswer(w, at, pending[0].CallID, approves(false))
+	require.Equal(t, sessions.PendingApproval, pending[1].Kind)
+	mustAnswer(w, at, pending[1].CallID, approves(true))
+	w.Eventually(func() bool {
+		now := w.Session(at).Pending
+		return len(now) == 1 && now[0].Kind == sessions.PendingClientTool
+	}, "that the turn waits for the tool")
+	awaitEvicted(w, at)
+	require.True(t, mustAnswer(w, at, pending[1].CallID, approves(true)).Repeat)
+	mustAnswer(w, at, pending[1].CallID, gives(`"theirs"`))
+	require.Equal(t, "done", w.Send(at, "work", actortest.As("r")).Completed())
+	requireOutputs(t, lastResults(w.History(at)), "", `"theirs"`)
+}
+
 func TestAnAnswerIsTakenOnce(t *testing.T) {
 	w := world(t, script(calls("/ui/ask", "/t/guarded/a"), text("done")), mounts{"/t/guarded/a": output(`1`)}, guarded)
 	at := actortest.Key("a")
