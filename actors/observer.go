@@ -13,11 +13,12 @@ import (
 type Observer interface {
 	// Prompted hears of each prompt once, as soon as it is known what becomes of it.
 	Prompted(outcome PromptOutcome)
-	// TurnBegan hears of a turn that begins, or that is taken up after a restart.
+	// TurnBegan hears of a turn that begins, or that is taken up after a restart, or
+	// when somebody comes for it while it waits for clients out of memory.
 	TurnBegan(takenUp bool)
 	// TurnEnded hears of the end of each turn that began. status is "" for one that
-	// is not ended but dropped: its session is deleted, or the host stops. code is
-	// "" when nothing went wrong.
+	// is not ended but dropped: its session is deleted, the host stops, or it waits for
+	// clients and leaves memory. code is "" when nothing went wrong.
 	TurnEnded(status sessions.TurnStatus, code sessions.Code, took time.Duration)
 	// ModelCalled hears of each call of an oracle by a turn.
 	ModelCalled(oracle string, outcome CallOutcome, consumed sessions.Usage, took time.Duration)

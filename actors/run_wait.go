@@ -258,7 +258,7 @@ func (r *run) answerCall(ctx context.Context, cmd sessions.AnswerCall) (sessions
 		return done, err
 	}
 	r.mu.Lock()
-	if r.wait != nil && kindOf(r.wait.pending, cmd.CallID) != "" {
+	if kind := r.kindWaited(cmd.CallID); kind != "" && cmd.Answer.Answers(kind) {
 		// A repeat too: the answer before may have been stored without this run
 		// hearing of it.
 		answers := maps.Clone(r.wait.answers)
@@ -276,6 +276,14 @@ func (r *run) answerCall(ctx context.Context, cmd sessions.AnswerCall) (sessions
 	default:
 	}
 	return done, nil
+}
+
+// kindWaited is what a call of the turn waits for, "" for nothing. r.mu is held.
+func (r *run) kindWaited(id sessions.CallID) sessions.PendingKind {
+	if r.wait == nil {
+		return ""
+	}
+	return kindOf(r.wait.pending, id)
 }
 
 // openCalls counts the calls that are not answered.

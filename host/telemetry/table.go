@@ -39,7 +39,7 @@ var table = []Description{
 		Alert: "the share of failed is unusual; any INTERNAL or CRASH_LOOP"},
 	{Name: "agenthost_turn_seconds", Kind: Histogram, Labels: []string{"status"}, Help: "How long turns took.", buckets: secondsOfCalls,
 		Alert: "the 95th percentile is near promptTimeout"},
-	{Name: "agenthost_turns_busy", Kind: Gauge, Help: "Turns under way.", Alert: "near the limit busyTurns"},
+	{Name: "agenthost_turns_busy", Kind: Gauge, Help: "Turns under way or queued; those that wait for clients are not.", Alert: "near the limit busyTurns"},
 	{Name: "agenthost_sessions_resident", Kind: Gauge, Help: "Sessions in memory.", Alert: "rises without end: idleTTL is too long for the memory"},
 	{Name: "agenthost_model_call_seconds", Kind: Histogram, Labels: []string{"oracle", "outcome"}, Help: "Model calls, with their retries: ok, failed, or cut when the turn ended first.", buckets: secondsOfCalls,
 		Alert: "the share of failed rises: the provider is down, or refuses the key"},
