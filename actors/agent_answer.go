@@ -2,24 +2,24 @@ package actors
 
 import (
 	"context"
+	"slices"
 
 	"agenthost/sessions"
 )
 
 type (
-	// Answer gives a client's answer to a call that waits for it. The turn goes on
-	// when no call waits any more.
+	// Answer gives a client's answers to calls that wait for them, at least one; all
+	// are taken or none. The turn goes on when no call waits any more.
 	Answer struct {
-		Owner  sessions.Owner
-		At     sessions.Address
-		CallID sessions.CallID
-		Answer sessions.CallAnswer
-		Reply  chan<- AnswerReply
+		Owner   sessions.Owner
+		At      sessions.Address
+		Answers []sessions.GivenAnswer
+		Reply   chan<- AnswerReply
 
 		arrival
 	}
 
-	// AnswerReply says that the answer is stored, now or by an equal request before.
+	// AnswerReply says that the answers are stored, now or by equal requests before.
 	AnswerReply struct {
 		Session sessions.Session // with the calls that still wait as its Pending
 		TurnID  sessions.TurnID
@@ -32,17 +32,17 @@ func (m *Answer) owner() sessions.Owner      { return m.Owner }
 func (m *Answer) address() sessions.Address  { return m.At }
 func (m *Answer) refuse(err *sessions.Error) { answer(m.Reply, AnswerReply{Err: err}) }
 
-// answeredCall is the store's answer to what Answer asked.
-type answeredCall struct {
+// answeredCalls is the store's answer to what Answer asked.
+type answeredCalls struct {
 	request *Answer
-	done    sessions.AnsweredCall
+	done    sessions.AnsweredCalls
 	err     error
 }
 
-// handleAnswer stores an answer. What comes meanwhile waits, so that a cancel behind
+// handleAnswer stores answers. What comes meanwhile waits, so that a cancel behind
 // it finds it stored.
 func (a *agent) handleAnswer(msg *Answer) {
-	given, err := checkAnswer(msg.Answer)
+	given, err := checkAnswers(msg.Answers)
 	switch {
 	case err != nil:
 		msg.refuse(err)
@@ -51,17 +51,32 @@ func (a *agent) handleAnswer(msg *Answer) {
 		msg.refuse(sessions.ErrOutcomeUnknown) // whether the turn has ended is not known before the store is back
 		return
 	}
-	cmd := sessions.AnswerCall{Owner: a.ident.owner, At: a.address(), CallID: msg.CallID, Answer: given, Now: a.deps.nowMs()}
+	cmd := sessions.AnswerCalls{Owner: a.ident.owner, At: a.address(), Answers: given, Now: a.deps.nowMs()}
 	a.busy, a.replying = true, msg
 	r, d, self := a.run, a.deps, a.self
 	d.background(func(ctx context.Context) {
-		store := d.store.AnswerCall
+		store := d.store.AnswerCalls
 		if r != nil {
-			store = r.answerCall
+			store = r.answerCalls
 		}
 		done, err := store(ctx, cmd)
-		d.send(self, &answeredCall{msg, done, err})
+		d.send(self, &answeredCalls{msg, done, err})
 	})
+}
+
+// checkAnswers returns answers in the form in which they are stored.
+func checkAnswers(given []sessions.GivenAnswer) ([]sessions.GivenAnswer, *sessions.Error) {
+	if len(given) == 0 {
+		return nil, sessions.InvalidField("/args", "There is no answer; give at least one.")
+	}
+	checked := slices.Clone(given)
+	for i := range checked {
+		var err *sessions.Error
+		if checked[i].Answer, err = checkAnswer(checked[i].Answer); err != nil {
+			return nil, err
+		}
+	}
+	return checked, nil
 }
 
 // checkAnswer returns an answer in the form in which it is stored.
@@ -86,8 +101,8 @@ func checkAnswer(given sessions.CallAnswer) (sessions.CallAnswer, *sessions.Erro
 	return given, nil
 }
 
-// handleAnsweredCall tells who has answered, and those who follow the owner.
-func (a *agent) handleAnsweredCall(msg *answeredCall) {
+// handleAnsweredCalls tells who has answered, and those who follow the owner.
+func (a *agent) handleAnsweredCalls(msg *answeredCalls) {
 	waits := a.replying != nil
 	a.busy, a.replying = false, nil
 	if msg.err != nil {

@@ -36,7 +36,7 @@ func (a *agent) breakOff(during any) {
 		msg.request.refuse(errFault())
 	case *detachedSession:
 		msg.request.refuse(errFault())
-	case *answeredCall:
+	case *answeredCalls:
 		msg.request.refuse(errFault())
 	case *accepted:
 		a.breakAccept(msg)

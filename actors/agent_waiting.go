@@ -25,8 +25,8 @@ func (a *agent) receiveOfClients(msg any) {
 		a.handleTurnWaits(msg)
 	case *waitFound:
 		a.handleWaitFound(msg)
-	case *answeredCall:
-		a.handleAnsweredCall(msg)
+	case *answeredCalls:
+		a.handleAnsweredCalls(msg)
 	}
 }
 

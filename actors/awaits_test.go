@@ -118,9 +118,9 @@ func commitKind(c sessions.CommitTurn) string {
 	}
 }
 
-func (a *awaits) AnswerCall(ctx context.Context, c sessions.AnswerCall) (sessions.AnsweredCall, error) {
+func (a *awaits) AnswerCalls(ctx context.Context, c sessions.AnswerCalls) (sessions.AnsweredCalls, error) {
 	a.reach("answer")
-	done, err := a.Store.AnswerCall(ctx, c)
+	done, err := a.Store.AnswerCalls(ctx, c)
 	a.reach("answered")
 	return done, err
 }

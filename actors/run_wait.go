@@ -248,25 +248,18 @@ func (r *run) answerResult(path string, given sessions.CallAnswer) *callResult {
 	}
 }
 
-// answerCall stores an answer to a call of the turn, and lets the turn go on when it
-// was the last one.
-func (r *run) answerCall(ctx context.Context, cmd sessions.AnswerCall) (sessions.AnsweredCall, error) {
+// answerCalls stores answers to calls of the turn, and lets the turn go on when no
+// call waits any more.
+func (r *run) answerCalls(ctx context.Context, cmd sessions.AnswerCalls) (sessions.AnsweredCalls, error) {
 	r.commits.Lock()
 	defer r.commits.Unlock()
-	done, err := r.deps.store.AnswerCall(ctx, cmd)
+	done, err := r.deps.store.AnswerCalls(ctx, cmd)
 	if err != nil {
 		return done, err
 	}
 	r.mu.Lock()
-	if kind := r.kindWaited(cmd.CallID); kind != "" && cmd.Answer.Answers(kind) {
-		// A repeat too: the answer before may have been stored without this run
-		// hearing of it.
-		answers := maps.Clone(r.wait.answers)
-		if answers == nil {
-			answers = map[sessions.CallID]sessions.CallAnswer{}
-		}
-		answers[cmd.CallID] = cmd.Answer
-		r.wait.answers = answers
+	for _, g := range cmd.Answers {
+		r.noteAnswer(g)
 	}
 	r.lastFrame = max(r.lastFrame, done.Session.LastFrame)
 	r.mu.Unlock()
@@ -276,6 +269,25 @@ func (r *run) answerCall(ctx context.Context, cmd sessions.AnswerCall) (sessions
 	default:
 	}
 	return done, nil
+}
+
+// noteAnswer takes over an answer that is stored, unless the run has it already. A
+// repeat counts too: the answer before may have been stored without this run hearing
+// of it. r.mu is held.
+func (r *run) noteAnswer(g sessions.GivenAnswer) {
+	kind := r.kindWaited(g.CallID)
+	if kind == "" || !g.Answer.Answers(kind) {
+		return
+	}
+	if _, known := r.wait.answers[g.CallID]; known {
+		return
+	}
+	answers := maps.Clone(r.wait.answers)
+	if answers == nil {
+		answers = map[sessions.CallID]sessions.CallAnswer{}
+	}
+	answers[g.CallID] = g.Answer
+	r.wait.answers = answers
 }
 
 // kindWaited is what a call of the turn waits for, "" for nothing. r.mu is held.

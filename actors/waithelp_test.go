@@ -48,7 +48,7 @@ func fails(why string) sessions.CallAnswer { return sessions.CallAnswer{Error: &
 
 // giveAnswer answers a call.
 func giveAnswer(w *actortest.World, at sessions.Address, call sessions.CallID, a sessions.CallAnswer) (actors.AnswerReply, error) {
-	return w.System.Answer(w.T.Context(), actors.Answer{Owner: actortest.Owner, At: at, CallID: call, Answer: a})
+	return w.System.Answer(w.T.Context(), actors.Answer{Owner: actortest.Owner, At: at, Answers: []sessions.GivenAnswer{{CallID: call, Answer: a}}})
 }
 
 // mustAnswer answers a call and requires that the answer is taken.

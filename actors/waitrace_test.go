@@ -45,9 +45,9 @@ func (h *heldCommands) stop(this bool) {
 	}
 }
 
-func (h *heldCommands) AnswerCall(ctx context.Context, c sessions.AnswerCall) (sessions.AnsweredCall, error) {
+func (h *heldCommands) AnswerCalls(ctx context.Context, c sessions.AnswerCalls) (sessions.AnsweredCalls, error) {
 	h.stop(h.answers)
-	return h.Store.AnswerCall(ctx, c)
+	return h.Store.AnswerCalls(ctx, c)
 }
 
 func (h *heldCommands) CommitTurn(ctx context.Context, c sessions.CommitTurn) (sessions.CommittedTurn, error) {

@@ -152,14 +152,13 @@ type TurnWriter interface {
 	// with it, and its claims name the turn that ended.
 	CommitTurn(ctx context.Context, c CommitTurn) (CommittedTurn, error)
 
-	// AnswerCall stores what a client answers to a call of a turn that waits, and
-	// the frame answered. The turn goes on waiting until a commit with GoOn. The
-	// same answer again is no error, also after the call has ended; another one is
-	// CONFLICT. NOT_FOUND when the session has no such call, or it has ended
-	// without that answer; INVALID_REQUEST when the answer is not of the call's
-	// kind. A call may wait for its approval and then as a client's tool: each has
-	// its own answer. SESSION_NOT_FOUND, SESSION_CLOSED, SESSION_DAMAGED.
-	AnswerCall(ctx context.Context, c AnswerCall) (AnsweredCall, error)
+	// AnswerCalls stores what a client answers to calls of a turn that waits, and a
+	// frame answered for each; all of them or none. The turn goes on waiting until a
+	// commit with GoOn. The same answer again is no error, also after the call has
+	// ended; another one is CONFLICT. NOT_FOUND when the session has no such call, or
+	// it has ended without that answer; INVALID_REQUEST when an answer is not of its
+	// call's kind. SESSION_NOT_FOUND, SESSION_CLOSED, SESSION_DAMAGED.
+	AnswerCalls(ctx context.Context, c AnswerCalls) (AnsweredCalls, error)
 
 	// StartTurn starts the first queued turn as AcceptTurn would have: user
 	// message and frames accepted, started and message in one transaction. found

@@ -54,21 +54,26 @@ func canonical(raw json.RawMessage) json.RawMessage {
 	return text
 }
 
-// AnswerCall stores the answer to a call that waits.
-type AnswerCall struct {
-	Owner  Owner
-	At     Address
+// GivenAnswer is the answer to one call.
+type GivenAnswer struct {
 	CallID CallID
 	Answer CallAnswer
-	Now    Time
 }
 
-// AnsweredCall is the answer to AnswerCall.
-type AnsweredCall struct {
+// AnswerCalls stores answers to calls that wait, at least one.
+type AnswerCalls struct {
+	Owner   Owner
+	At      Address
+	Answers []GivenAnswer
+	Now     Time
+}
+
+// AnsweredCalls is the answer to AnswerCalls.
+type AnsweredCalls struct {
 	Session Session // with the calls that still wait as its Pending
-	TurnID  TurnID
-	Repeat  bool    // the same answer was stored before
-	Frames  []Frame // those stored: answered, unless it is a repeat
+	TurnID  TurnID  // of the last answer's call
+	Repeat  bool    // all of them were stored before
+	Frames  []Frame // those stored: one answered for each new answer, in order
 }
 
 // MayFollow returns INTERNAL unless the step may be stored of a turn in a state

@@ -7,38 +7,61 @@ import (
 	"agenthost/sessions"
 )
 
-// AnswerCall stores a client's answer to a call; see the port.
-func (s *Store) AnswerCall(ctx context.Context, c sessions.AnswerCall) (sessions.AnsweredCall, error) {
-	digest := c.Answer.Digest()
-	return write(ctx, s, func() (sessions.AnsweredCall, error) {
+// AnswerCalls stores a client's answers to calls; see the port.
+func (s *Store) AnswerCalls(ctx context.Context, c sessions.AnswerCalls) (sessions.AnsweredCalls, error) {
+	return write(ctx, s, func() (sessions.AnsweredCalls, error) {
 		r := s.find(c.Owner, c.At)
 		switch {
 		case r == nil:
-			return sessions.AnsweredCall{}, sessions.ErrNoSession
+			return sessions.AnsweredCalls{}, sessions.ErrNoSession
 		case r.session.Status == sessions.StatusClosed:
-			return sessions.AnsweredCall{}, sessions.ErrSessionClosed
+			return sessions.AnsweredCalls{}, sessions.ErrSessionClosed
 		}
-		w, err := r.findWaited(c)
-		switch {
-		case err != nil:
-			return sessions.AnsweredCall{}, err
-		case !w.answered:
-			return s.answer(r, w, c, digest), nil
-		case w.digest != digest:
-			return sessions.AnsweredCall{}, sessions.ErrOtherAnswer
+		calls := make([]*waitedCall, len(c.Answers))
+		for i, g := range c.Answers {
+			w, err := r.findWaited(g)
+			if err == nil {
+				err = w.takes(g, c.Answers[:i])
+			}
+			if err != nil {
+				return sessions.AnsweredCalls{}, err
+			}
+			calls[i] = w
 		}
-		return sessions.AnsweredCall{Session: copySession(r.session), TurnID: w.turn, Repeat: true}, nil
+		done := sessions.AnsweredCalls{Repeat: true}
+		for i, w := range calls {
+			if !w.answered {
+				done.Repeat, done.Frames = false, append(done.Frames, s.answer(r, w, c.Answers[i], c.Now)...)
+			}
+			done.TurnID = w.turn
+		}
+		done.Session = copySession(r.session)
+		return done, nil
 	})
 }
 
+// takes returns CONFLICT when the call was answered otherwise, by what is stored or
+// by an answer before in the same command.
+func (w *waitedCall) takes(g sessions.GivenAnswer, before []sessions.GivenAnswer) error {
+	if w.answered && w.digest != g.Answer.Digest() {
+		return sessions.ErrOtherAnswer
+	}
+	for _, other := range before {
+		if other.CallID == g.CallID && other.Answer.Answers(w.call.Kind) && other.Answer.Digest() != g.Answer.Digest() {
+			return sessions.ErrOtherAnswer
+		}
+	}
+	return nil
+}
+
 // findWaited returns the call that an answer fits to.
-func (r *record) findWaited(c sessions.AnswerCall) (*waitedCall, error) {
+func (r *record) findWaited(g sessions.GivenAnswer) (*waitedCall, error) {
 	err := sessions.ErrNoCall
 	for _, w := range r.waited {
-		if w.call.CallID != c.CallID {
+		if w.call.CallID != g.CallID {
 			continue
 		}
-		if c.Answer.Answers(w.call.Kind) {
+		if g.Answer.Answers(w.call.Kind) {
 			return w, nil
 		}
 		err = sessions.ErrWrongAnswer
@@ -47,12 +70,11 @@ func (r *record) findWaited(c sessions.AnswerCall) (*waitedCall, error) {
 }
 
 // answer stores the answer to a call that waits.
-func (s *Store) answer(r *record, w *waitedCall, c sessions.AnswerCall, digest [32]byte) sessions.AnsweredCall {
-	w.answered, w.digest, w.answer = true, digest, new(copyAnswer(c.Answer))
-	r.session.Pending = slices.DeleteFunc(r.session.Pending, func(p sessions.Pending) bool { return p.CallID == c.CallID })
-	r.session.LastActiveAt = s.activeAt(c.Now)
-	frames := r.emit(r.turn(w.turn).Turn, c.Now, sessions.Answered{CallID: c.CallID})
-	return sessions.AnsweredCall{Session: copySession(r.session), TurnID: w.turn, Frames: frames}
+func (s *Store) answer(r *record, w *waitedCall, g sessions.GivenAnswer, now sessions.Time) []sessions.Frame {
+	w.answered, w.digest, w.answer = true, g.Answer.Digest(), new(copyAnswer(g.Answer))
+	r.session.Pending = slices.DeleteFunc(r.session.Pending, func(p sessions.Pending) bool { return p.CallID == g.CallID })
+	r.session.LastActiveAt = s.activeAt(now)
+	return r.emit(r.turn(w.turn).Turn, now, sessions.Answered{CallID: g.CallID})
 }
 
 // WaitedCalls returns what a turn waits for; see the port.

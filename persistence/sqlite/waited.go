@@ -9,26 +9,34 @@ import (
 	"agenthost/sessions"
 )
 
-// answering is an answer on its way into the store.
+// answering are answers on their way into the store.
 type answering struct {
-	c      sessions.AnswerCall
-	digest []byte
+	c     sessions.AnswerCalls
+	given []givenAnswer
+}
+
+// givenAnswer is one of them as it is stored.
+type givenAnswer struct {
+	sessions.GivenAnswer
+	digest [32]byte
 	body   body
 }
 
-// AnswerCall stores a client's answer to a call; see the port.
-func (s *Store) AnswerCall(ctx context.Context, c sessions.AnswerCall) (sessions.AnsweredCall, error) {
-	digest := c.Answer.Digest()
-	sealedBody, err := encodeAnswer(c.Answer)
-	if err != nil {
-		return sessions.AnsweredCall{}, err
+// AnswerCalls stores a client's answers to calls; see the port.
+func (s *Store) AnswerCalls(ctx context.Context, c sessions.AnswerCalls) (sessions.AnsweredCalls, error) {
+	p := &answering{c: c}
+	for _, g := range c.Answers {
+		sealedBody, err := encodeAnswer(g.Answer)
+		if err != nil {
+			return sessions.AnsweredCalls{}, err
+		}
+		p.given = append(p.given, givenAnswer{g, g.Answer.Digest(), sealedBody})
 	}
-	p := &answering{c, digest[:], sealedBody}
 	return do(ctx, s.writer, p.run)
 }
 
-func (p *answering) run(t *tx) (sessions.AnsweredCall, error) {
-	var none sessions.AnsweredCall
+func (p *answering) run(t *tx) (sessions.AnsweredCalls, error) {
+	var none sessions.AnsweredCalls
 	session, err := findSession(always, t, p.c.Owner, p.c.At)
 	switch {
 	case err != nil:
@@ -40,29 +48,37 @@ func (p *answering) run(t *tx) (sessions.AnsweredCall, error) {
 	case session.damaged:
 		return none, errDamaged
 	}
-	call, err := p.find(t, session.Fence.Incarnation)
-	if err != nil {
-		return none, err
+	done := sessions.AnsweredCalls{Repeat: true}
+	for _, g := range p.given {
+		call, err := g.find(t, session.Fence.Incarnation)
+		switch {
+		case err != nil:
+			return none, err
+		case call.digest != nil && !bytes.Equal(call.digest, g.digest[:]):
+			return none, sessions.ErrOtherAnswer
+		case call.digest == nil:
+			frames, err := g.store(t, session, call, p.c.Now)
+			if err != nil {
+				return none, err
+			}
+			done.Repeat, done.Frames = false, append(done.Frames, frames...)
+		}
+		done.TurnID = call.turn
 	}
-	switch {
-	case call.digest == nil:
-		return p.store(t, session, call)
-	case !bytes.Equal(call.digest, p.digest):
-		return none, sessions.ErrOtherAnswer
-	}
-	return sessions.AnsweredCall{Session: session.Session, TurnID: call.turn, Repeat: true}, nil
+	done.Session = session.Session
+	return done, nil
 }
 
 // find returns the call that the answer fits to.
-func (p *answering) find(t *tx, life sessions.Incarnation) (waitedRow, error) {
-	known, err := findWaited(t, life, p.c.CallID)
+func (g givenAnswer) find(t *tx, life sessions.Incarnation) (waitedRow, error) {
+	known, err := findWaited(t, life, g.CallID)
 	if err != nil {
 		return waitedRow{}, err
 	}
 	if len(known) == 0 {
 		return waitedRow{}, sessions.ErrNoCall
 	}
-	i := slices.IndexFunc(known, func(w waitedRow) bool { return p.c.Answer.Answers(w.kind) })
+	i := slices.IndexFunc(known, func(w waitedRow) bool { return g.Answer.Answers(w.kind) })
 	if i < 0 {
 		return waitedRow{}, sessions.ErrWrongAnswer
 	}
@@ -70,35 +86,33 @@ func (p *answering) find(t *tx, life sessions.Incarnation) (waitedRow, error) {
 }
 
 // store answers a call that waits, and so its turn, which is the active one.
-func (p *answering) store(t *tx, session *sessionRow, call waitedRow) (sessions.AnsweredCall, error) {
-	var none sessions.AnsweredCall
+func (g givenAnswer) store(t *tx, session *sessionRow, call waitedRow, now sessions.Time) ([]sessions.Frame, error) {
 	turn, err := findTurn(always, t, call.turn)
 	if err != nil {
-		return none, err
+		return nil, err
 	}
 	session.LastFrame++
-	session.LastActiveAt = t.activeAt(p.c.Now)
-	session.Pending = slices.DeleteFunc(session.Pending, func(w sessions.Pending) bool { return w.CallID == p.c.CallID })
+	session.LastActiveAt = t.activeAt(now)
+	session.Pending = slices.DeleteFunc(session.Pending, func(w sessions.Pending) bool { return w.CallID == g.CallID })
 	if err := saveSession(t, session.Fence, session.Session); err != nil {
-		return none, err
+		return nil, err
 	}
 	life := session.Fence.Incarnation
 	if _, err := t.exec("UPDATE waited_calls SET digest = ?, answer = ?, answer_crc = ? WHERE sid = ? AND call_id = ? AND kind = ?",
-		p.digest, p.body.json, p.body.crc, life, p.c.CallID, call.kind); err != nil {
-		return none, err
+		g.digest[:], g.body.json, g.body.crc, life, g.CallID, call.kind); err != nil {
+		return nil, err
 	}
-	body := sessions.Answered{CallID: p.c.CallID}
+	body := sessions.Answered{CallID: g.CallID}
 	row, err := encodeFrame(body)
 	if err != nil {
-		return none, err
+		return nil, err
 	}
-	frames := frameBatch{life: life, turn: turn.num, first: session.LastFrame, at: p.c.Now, rows: []frameRow{row}}
+	frames := frameBatch{life: life, turn: turn.num, first: session.LastFrame, at: now, rows: []frameRow{row}}
 	if err := t.frames(session).append(t, frames); err != nil {
-		return none, err
+		return nil, err
 	}
 	t.keep(session, turn)
-	return sessions.AnsweredCall{Session: session.Session, TurnID: turn.TurnID,
-		Frames: numbered(life, turn.Turn, session.LastFrame, p.c.Now, []sessions.FrameBody{body})}, nil
+	return numbered(life, turn.Turn, session.LastFrame, now, []sessions.FrameBody{body}), nil
 }
 
 // WaitedCalls returns what a turn waits for; see the port.

@@ -21,10 +21,10 @@ func waiting(a sessions.AcceptedTurn, seq int64) sessions.CommitTurn {
 }
 
 // give answers the first of the two calls.
-func give(t *testing.T, s *sqlite.Store, target string) (sessions.AnsweredCall, error) {
+func give(t *testing.T, s *sqlite.Store, target string) (sessions.AnsweredCalls, error) {
 	t.Helper()
-	return s.AnswerCall(t.Context(), sessions.AnswerCall{Owner: sessions.LocalOwner, At: prompt(target, "").At, CallID: "c1",
-		Answer: sessions.CallAnswer{Output: json.RawMessage(`{"b":2,"a":1}`)}, Now: 2})
+	return s.AnswerCalls(t.Context(), sessions.AnswerCalls{Owner: sessions.LocalOwner, At: prompt(target, "").At, Now: 2,
+		Answers: []sessions.GivenAnswer{{CallID: "c1", Answer: sessions.CallAnswer{Output: json.RawMessage(`{"b":2,"a":1}`)}}}})
 }
 
 // What a kill leaves is what the files hold at that moment.

@@ -168,13 +168,13 @@ func answersRefused(t *testing.T, f Factory) {
 	w.answered(other.Session, "c1", verdict(false))
 	w.answered(a.Session, "c1", verdict(true)) // the same id in another session is another call
 
-	give := sessions.AnswerCall{Owner: "stranger", At: addressOf(a.Session), CallID: "c2", Answer: verdict(true), Now: w.now}
-	_, err := w.store.AnswerCall(t.Context(), give)
+	give := sessions.AnswerCalls{Owner: "stranger", At: addressOf(a.Session), Answers: []sessions.GivenAnswer{{CallID: "c2", Answer: verdict(true)}}, Now: w.now}
+	_, err := w.store.AnswerCalls(t.Context(), give)
 	requireCode(t, sessions.CodeSessionNotFound, err)
 	_, err = w.give(sessions.Session{ID: "nobody"}, "c2", verdict(true))
 	requireCode(t, sessions.CodeSessionNotFound, err)
 	give.Owner, give.At = owner, byKey("doc", "writer")
-	_, err = w.store.AnswerCall(t.Context(), give)
+	_, err = w.store.AnswerCalls(t.Context(), give)
 	require.NoError(t, err, "a key is an address as well")
 
 	w.end(a, sessions.TurnIsCancelled, nil)

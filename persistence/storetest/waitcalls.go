@@ -54,13 +54,13 @@ func (w *world) goOn(a sessions.AcceptedTurn, results ...sessions.CallID) sessio
 }
 
 // give sends an answer to a call.
-func (w *world) give(s sessions.Session, id sessions.CallID, a sessions.CallAnswer) (sessions.AnsweredCall, error) {
+func (w *world) give(s sessions.Session, id sessions.CallID, a sessions.CallAnswer) (sessions.AnsweredCalls, error) {
 	w.t.Helper()
-	return w.store.AnswerCall(w.t.Context(), sessions.AnswerCall{Owner: owner, At: addressOf(s), CallID: id, Answer: a, Now: w.now})
+	return w.store.AnswerCalls(w.t.Context(), sessions.AnswerCalls{Owner: owner, At: addressOf(s), Answers: []sessions.GivenAnswer{{CallID: id, Answer: a}}, Now: w.now})
 }
 
 // answered requires that an answer is stored.
-func (w *world) answered(s sessions.Session, id sessions.CallID, a sessions.CallAnswer) sessions.AnsweredCall {
+func (w *world) answered(s sessions.Session, id sessions.CallID, a sessions.CallAnswer) sessions.AnsweredCalls {
 	w.t.Helper()
 	got, err := w.give(s, id, a)
 	require.NoError(w.t, err)
@@ -69,7 +69,7 @@ func (w *world) answered(s sessions.Session, id sessions.CallID, a sessions.Call
 }
 
 // repeated requires that an answer is known already.
-func (w *world) repeated(s sessions.Session, id sessions.CallID, a sessions.CallAnswer) sessions.AnsweredCall {
+func (w *world) repeated(s sessions.Session, id sessions.CallID, a sessions.CallAnswer) sessions.AnsweredCalls {
 	w.t.Helper()
 	got, err := w.give(s, id, a)
 	require.NoError(w.t, err)

@@ -38,7 +38,7 @@ func raceAnswers(t *testing.T, f Factory, same bool) {
 	w.raced(func(int) (func(), func(), func(order)) {
 		a := w.accept(w.prompt(byKey(w.name("doc"), "writer"), "question"))
 		w.await(a, w.approval("c1"))
-		var first, second sessions.AnsweredCall
+		var first, second sessions.AnsweredCalls
 		var firstErr, secondErr error
 		return func() { first, firstErr = w.give(a.Session, "c1", verdict(true)) },
 			func() { second, secondErr = w.give(a.Session, "c1", verdict(same)) },
