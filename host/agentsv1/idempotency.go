@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"strconv"
 
 	"agenthost/sessions"
 )
@@ -51,6 +50,3 @@ func fingerprint(to string, object json.RawMessage) [32]byte {
 	}
 	return sha256.Sum256(append([]byte(to+"\n"), canonical...))
 }
-
-// part returns the request id of one event of the request.
-func (k idempotencyKey) part(i int) sessions.RequestID { return k.of("event/" + strconv.Itoa(i)) }

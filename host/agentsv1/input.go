@@ -26,13 +26,16 @@ type (
 	}
 	// stopped: the turn under way is to be cancelled.
 	stopped struct{}
-	// answered: the result of a function call.
-	answered struct {
-		turn   sessions.TurnID
-		call   sessions.CallID
-		answer sessions.CallAnswer
-	}
+	// answered: results of function calls.
+	answered []result
 )
+
+// result is what a client gives to a call of a turn.
+type result struct {
+	turn   sessions.TurnID
+	call   sessions.CallID
+	answer sessions.CallAnswer
+}
 
 func (said) inputEvent()     {}
 func (stopped) inputEvent()  {}
@@ -87,30 +90,31 @@ func resultOf(raw json.RawMessage, at string) (inputEvent, error) {
 	if body.CallID == "" || body.TurnID == "" || body.Success == nil {
 		return nil, invalid(dotted(at), "A tool_result needs a call_id, a turn_id and success.")
 	}
-	result := answered{turn: body.TurnID, call: body.CallID}
+	r := result{turn: body.TurnID, call: body.CallID}
 	if !*body.Success {
 		message := "The tool failed."
 		if body.Error != nil && *body.Error != "" {
 			message = *body.Error
 		}
-		result.answer.Error = &message
-		return result, nil
+		r.answer.Error = &message
+		return answered{r}, nil
 	}
-	result.answer.Output = json.RawMessage("null")
+	r.answer.Output = json.RawMessage("null")
 	switch {
 	case !present(body.Output):
 	case body.Output[0] == '"', body.Output[0] == '[' && isParts(body.Output):
-		result.answer.Output = body.Output
+		r.answer.Output = body.Output
 	default:
 		return nil, invalid(dotted(at+"/output"), "An output is a text or a list of content.")
 	}
-	return result, nil
+	return answered{r}, nil
 }
 
-// eventsOf reads the events of a request. Messages that follow each other become
-// one, and a message behind a cancel takes the place of what that ends, so that
-// each of them is one write of the store.
-func eventsOf(object json.RawMessage) (events []inputEvent, err error) {
+// eventsOf reads the events of a request as the one thing that they come to, which is
+// one write of the store, so that all of them happen or none: messages that follow
+// each other are one; a message behind a cancel takes the place of what that ends;
+// results are given together. nil when there are no events.
+func eventsOf(object json.RawMessage) (all inputEvent, err error) {
 	var body struct {
 		Events *[]json.RawMessage `json:"events"`
 	}
@@ -124,34 +128,42 @@ func eventsOf(object json.RawMessage) (events []inputEvent, err error) {
 		return nil, invalid("events", "A request has at most %d events; this one has %d.", maxEvents, len(*body.Events))
 	}
 	for i, raw := range *body.Events {
-		event, err := eventOf(raw, strictjson.PointerAt("/events", i))
+		at := strictjson.PointerAt("/events", i)
+		event, err := eventOf(raw, at)
 		if err != nil {
 			return nil, err
 		}
-		events = join(events, event)
+		ok := true
+		if all, ok = join(all, event); !ok {
+			return nil, invalid(dotted(at), "This event cannot happen together with those before it; send it in a request of its own.")
+		}
 	}
-	return events, nil
+	return all, nil
 }
 
-func join(events []inputEvent, next inputEvent) []inputEvent {
-	if len(events) == 0 {
-		return []inputEvent{next}
-	}
-	last := len(events) - 1
-	message, says := next.(said)
-	switch before := events[last].(type) {
+// join returns what an event behind others comes to, unless that is two things.
+func join(before, next inputEvent) (all inputEvent, ok bool) {
+	switch before := before.(type) {
+	case nil:
+		return next, true
 	case said:
-		if says {
-			events[last] = said{slices.Concat(before.content, message.content), before.instead}
-			return events
+		if next, ok := next.(said); ok {
+			return said{slices.Concat(before.content, next.content), before.instead}, true
 		}
 	case stopped:
-		if says {
-			events[last] = said{message.content, true}
-			return events
+		switch next := next.(type) {
+		case said:
+			return said{next.content, true}, true
+		case stopped:
+			return before, true
+		case answered:
+		}
+	case answered:
+		if next, ok := next.(answered); ok {
+			return append(before, next...), true
 		}
 	}
-	return append(events, next)
+	return nil, false
 }
 
 // postEvents takes the input of a session. All of it is checked before any of it
@@ -165,17 +177,17 @@ func (v *visit) postEvents(at api.Address) error {
 	if err != nil {
 		return err
 	}
-	events, err := eventsOf(object)
+	event, err := eventsOf(object)
 	if err != nil {
 		return err
 	}
 	if sessions.CheckSessionID("", at.SessionID) != nil {
 		return notFound()
 	}
-	if err := v.checkCalls(at, key, events); err != nil {
+	if err := v.check(at, key, event); err != nil {
 		return err
 	}
-	s, first, err := v.claim(at, key, object, events)
+	s, first, err := v.claim(at, key, object, event)
 	if err != nil {
 		return err
 	}
@@ -183,22 +195,30 @@ func (v *visit) postEvents(at api.Address) error {
 	if input.settings, err = settingsOf(v.ctx(), v.access, s); err != nil {
 		return err
 	}
-	if err := input.check(events); err != nil {
+	if err := input.do(event); err != nil {
 		return err
-	}
-	for i, event := range events {
-		if err := input.do(i, event); err != nil {
-			return err
-		}
 	}
 	v.w.WriteHeader(http.StatusAccepted)
 	return nil
 }
 
+// check refuses what a session cannot take, before anything is written.
+func (v *visit) check(at api.Address, key idempotencyKey, event inputEvent) error {
+	switch event := event.(type) {
+	case said:
+		args := settings{}.prompt(at, event.content)
+		return args.Validate(v.config.Limits)
+	case answered:
+		return v.checkResults(at, key, event)
+	default:
+		return nil
+	}
+}
+
 // claim makes the request safe to repeat, and returns the turn that a cancel of it
 // means.
-func (v *visit) claim(at api.Address, key idempotencyKey, object json.RawMessage, events []inputEvent) (sessions.Session, sessions.TurnID, error) {
-	if key == "" || len(events) == 0 {
+func (v *visit) claim(at api.Address, key idempotencyKey, object json.RawMessage, event inputEvent) (sessions.Session, sessions.TurnID, error) {
+	if key == "" || event == nil {
 		s, err := v.session(at)
 		if err != nil || s.ActiveTurn != nil {
 			return s, activeOf(s), err
@@ -245,25 +265,10 @@ type input struct {
 	target   sessions.TurnID // what a cancel ends
 }
 
-// check refuses what the session cannot take, before anything is done.
-func (in *input) check(events []inputEvent) error {
-	for _, event := range events {
-		switch event := event.(type) {
-		case said:
-			args := in.settings.prompt(in.at, event.content)
-			if err := args.Validate(in.config.Limits); err != nil {
-				return err
-			}
-		case answered, stopped:
-		}
-	}
-	return nil
-}
-
-func (in *input) do(i int, event inputEvent) error {
+func (in *input) do(event inputEvent) error {
 	switch event := event.(type) {
 	case said:
-		return in.say(i, event)
+		return in.say(event)
 	case stopped:
 		if in.target == "" {
 			return nil // there is nothing to end
@@ -276,16 +281,12 @@ func (in *input) do(i int, event inputEvent) error {
 	return nil
 }
 
-func (in *input) say(i int, event said) error {
+func (in *input) say(event said) error {
 	args := in.settings.prompt(in.at, event.content)
-	args.RequestID = in.key.part(i)
+	args.RequestID = in.key.of("message")
 	if event.instead {
 		args.Busy = sessions.BusyInterrupt
 	}
-	got, err := in.access.Prompt(in.ctx(), &args, nil)
-	if err != nil {
-		return err
-	}
-	in.target = got.TurnID
-	return nil
+	_, err := in.access.Prompt(in.ctx(), &args, nil)
+	return err
 }

@@ -51,7 +51,44 @@ func testAnswers(t *testing.T, f Factory) {
 			w.repeated(a.Session, "given", verdict(true))
 		}
 	})
+	f.run(t, "several answers are stored together or not at all", func(t *testing.T) { answersTogether(t, f) })
 	f.run(t, "who answers must know the session", func(t *testing.T) { answersRefused(t, f) })
+}
+
+func answersTogether(t *testing.T, f Factory) {
+	w := newWorld(t, f)
+	a := w.accept(w.prompt(byKey("doc", "writer"), "question"))
+	w.await(a, w.approval("c1"), w.clientCall("c2", `{}`), w.clientCall("c3", `{}`))
+	give := func(answers ...sessions.GivenAnswer) (sessions.AnsweredCalls, error) {
+		return w.store.AnswerCalls(t.Context(), sessions.AnswerCalls{Owner: owner, At: addressOf(a.Session), Answers: answers, Now: w.now})
+	}
+	before := w.get(addressOf(a.Session))
+	yes, two := sessions.GivenAnswer{CallID: "c1", Answer: verdict(true)}, sessions.GivenAnswer{CallID: "c2", Answer: output(`2`)}
+	for code, second := range map[sessions.Code]sessions.GivenAnswer{
+		sessions.CodeNotFound:       {CallID: "c9", Answer: output(`2`)},
+		sessions.CodeInvalidRequest: {CallID: "c2", Answer: verdict(true)},
+		sessions.CodeConflict:       {CallID: "c1", Answer: verdict(false)},
+	} {
+		_, err := give(yes, second)
+		requireCode(t, code, err)
+		require.Equal(t, before, w.get(addressOf(a.Session)))
+		require.Empty(t, w.waited(a).Answers)
+	}
+	done, err := give(yes, two, yes)
+	require.NoError(t, err)
+	require.False(t, done.Repeat)
+	require.Len(t, done.Frames, 2)
+	require.Equal(t, []sessions.FrameBody{sessions.Answered{CallID: "c1"}, sessions.Answered{CallID: "c2"}},
+		[]sessions.FrameBody{done.Frames[0].Body, done.Frames[1].Body})
+	require.Len(t, done.Session.Pending, 1)
+	require.Equal(t, done.Session, w.get(addressOf(a.Session)))
+	done, err = give(two, sessions.GivenAnswer{CallID: "c3", Answer: output(`3`)})
+	require.NoError(t, err)
+	require.False(t, done.Repeat, "one of them was new")
+	require.Len(t, done.Frames, 1)
+	done, err = give(yes, two)
+	require.NoError(t, err)
+	require.True(t, done.Repeat)
 }
 
 func answersStored(t *testing.T, f Factory) {
