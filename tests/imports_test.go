@@ -254,10 +254,13 @@ var table = []row{
 		why:     "kills serving hosts, and looks into what they leave with the bare driver",
 	},
 	{
-		dir:     "tests/bench",
-		inside:  []string{"sessions", "oracle", "host", "host/api", "host/client", "host/server", "host/telemetry", "persistence/sqlite"},
-		outside: []string{"modernc.org/sqlite", "github.com/google/uuid"},
-		why:     "measures the whole host, as an embedder composes it, against the bare driver",
+		dir: "tests/bench",
+		inside: []string{"sessions", "oracle", "oracle/openai", "oracle/openai/openaitest", "oracle/anthropic", "oracle/anthropic/anthropictest",
+			"oracle/provider", "oracle/provider/providertest", "tools", "tools/mcp", "tools/mcp/mcptest", "host", "host/api", "host/client",
+			"host/server", "host/telemetry", "persistence/memory", "persistence/sqlite"},
+		outside: []string{"modernc.org/sqlite", "github.com/google/uuid", "github.com/openai/openai-go/v3",
+			"github.com/anthropics/anthropic-sdk-go/v2", "github.com/modelcontextprotocol/go-sdk"},
+		why: "measures the whole host, as an embedder composes it, against the bare driver, the SDKs and the tools themselves",
 	},
 	{
 		dir:     "tests/model",

@@ -56,6 +56,8 @@ func run(ctx context.Context, o options, progress io.Writer) (_ table, err error
 		{"large", b.large},
 		{"delete", b.deletes},
 		{"clear", b.clears},
+		{"modelcall", b.modelCalls},
+		{"toolcall", b.toolCalls},
 	} {
 		if !strings.HasPrefix(scenario.name, o.only) {
 			continue

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 func TestEveryScenarioFillsItsRows(t *testing.T) {
 	got, err := run(t.Context(), options{dir: t.TempDir(), lap: time.Millisecond, rounds: 1, scale: 100}, io.Discard)
 	require.NoError(t, err)
-	require.Len(t, got, 61)
+	require.Len(t, got, 97)
 	for _, r := range got {
 		require.NotEmpty(t, r.hosts, r.what)
 		for _, v := range append(r.floors, r.hosts...) {

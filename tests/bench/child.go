@@ -13,11 +13,15 @@ import (
 	"time"
 
 	"agenthost/host/server"
+	"agenthost/tools/mcp/mcptest"
 )
 
 // childVariable makes this program serve instead of measuring, so that what a
-// server uses is told apart from what the load uses: "floor" or "host".
+// server uses is told apart from what the load uses: "floor", "host" or mcpChild.
 const childVariable = "AGENTHOST_BENCH_CHILD"
+
+// mcpChild is the child that is an MCP server.
+const mcpChild = "mcp"
 
 // childSettings are what a child is told, in its first line of input.
 type childSettings struct {
@@ -34,6 +38,12 @@ type childReport struct {
 
 // serveChild serves until its input ends.
 func serveChild(side string, in io.Reader, out io.Writer) error {
+	if side == mcpChild {
+		if mcptest.Run(nil, in, out, io.Discard) != 0 {
+			return errors.New("the MCP server has failed")
+		}
+		return nil
+	}
 	lines := bufio.NewScanner(in)
 	if !lines.Scan() {
 		return lines.Err()

@@ -13,8 +13,10 @@ import (
 	"agenthost/host/api"
 	"agenthost/host/telemetry"
 	"agenthost/oracle"
+	"agenthost/persistence/memory"
 	"agenthost/persistence/sqlite"
 	"agenthost/sessions"
+	"agenthost/tools"
 )
 
 // What is asked and answered in every turn.
@@ -53,24 +55,52 @@ const talkative = "talkative"
 
 // openHost opens a whole host on a file, counted as one that serves.
 func openHost(ctx context.Context, file string) (*host.Host, *sqlite.Store, error) {
-	quiet := slog.New(slog.DiscardHandler)
-	metrics := telemetry.New("bench", quiet)
-	store, err := sqlite.Open(ctx, file, sqlite.Config{Logger: quiet, Observer: metrics})
+	metrics := telemetry.New("bench", quiet())
+	store, err := sqlite.Open(ctx, file, sqlite.Config{Logger: quiet(), Observer: metrics})
 	if err != nil {
 		return nil, nil, err
 	}
-	h, err := host.New(store, map[string]host.Profile{
+	h, err := startHost(ctx, store, map[string]host.Profile{
 		sessions.DefaultProfile: {Oracle: newInstant(1)},
 		talkative:               {Oracle: newInstant(10)},
 	}, host.Config{Observer: metrics})
+	return h, store, err
+}
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// startHost starts a host on a store, which is the host's from then on.
+func startHost(ctx context.Context, store sessions.Store, profiles map[string]host.Profile, c host.Config) (*host.Host, error) {
+	h, err := host.New(store, profiles, c)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := h.Start(ctx); err != nil {
 		h.Stop()
-		return nil, nil, err
+		return nil, err
 	}
-	return h, store, nil
+	return h, nil
+}
+
+// storeKind says where a host keeps its sessions, as the table names it.
+type storeKind string
+
+const (
+	onDisk   storeKind = "durable"
+	inMemory storeKind = "store in memory"
+)
+
+// openSmall opens a host of one profile on a new store of a kind.
+func (b *bench) openSmall(ctx context.Context, kind storeKind, p host.Profile, tree *tools.Tree) (*host.Host, error) {
+	metrics := telemetry.New("bench", quiet())
+	var store sessions.Store = memory.New(memory.Config{})
+	if kind == onDisk {
+		var err error
+		if store, err = sqlite.Open(ctx, b.newFile(), sqlite.Config{Logger: quiet(), Observer: metrics}); err != nil {
+			return nil, err
+		}
+	}
+	return startHost(ctx, store, map[string]host.Profile{sessions.DefaultProfile: p}, host.Config{Tools: tree, Observer: metrics})
 }
 
 // sessionKey is the target of a worker's session.
