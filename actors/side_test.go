@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -166,4 +167,83 @@ func TestASideQuestionAnswersOpenCallsWithAStub(t *testing.T) {
 	require.Equal(t, "done", call.Completed())
 	require.Len(t, w.History(at), 5)
 	require.JSONEq(t, `1`, string(w.History(at)[2].Content[0].Value), "the stub was for the question only")
+}
+
+// After an eviction or a restart the request is the same to the byte, the
+// parameters that the last prompt has asked for included.
+func TestASideQuestionAfterEvictionAndRestart(t *testing.T) {
+	again := func() *scripted.StrictOracle { return curious(text("because"), calls("/t/one"), text("done")) }
+	tree := func() actors.Config { return actors.Config{Tools: treeOf(t, mounts{"/t/one": output(`1`)})} }
+	o := again()
+	w := actortest.Open(t, profiles(o, shortTTL), actortest.Config{Config: tree()})
+	at := actortest.Key("a")
+	seed := float64(0.5)
+	require.Equal(t, "done", w.Say(at, "work", func(p *actors.Prompt) { p.Inference.Params.Temperature = &seed }))
+	w.AwaitIdle()
+	before := storedOf(w, at)
+	require.Equal(t, "because", asking(w, at, "why?").answered())
+	w.AwaitIdle()
+	first := o.Requests()
+	requireAside(t, first[1], first[2], "why?")
+	require.Equal(t, 0.5, *first[2].Params.Temperature)
+	w.Close()
+
+	o = again()
+	w = actortest.New(t, profiles(o), actortest.Config{Path: w.Path, Config: tree()})
+	require.Equal(t, "because", asking(w, actortest.ID(before.session.ID), "why?").answered())
+	require.Equal(t, first[2], o.Requests()[0])
+	require.Equal(t, before, storedOf(w, at))
+	require.Equal(t, "done", w.Say(at, "work"))
+	require.Equal(t, "because", asking(w, at, "why?").answered())
+	require.Nil(t, o.Requests()[3].Params.Temperature)
+}
+
+func TestASideQuestionAboutASeededConversation(t *testing.T) {
+	o := curious(text("because"))
+	w := world(t, o, nil)
+	at := actortest.Key("a")
+	seed := func(text string) {
+		_, err := w.Store.SeedSession(t.Context(), sessions.SeedSession{
+			Owner: actortest.Owner, At: at, NewID: "seeded", Profile: sessions.DefaultProfile, Now: sessions.TimeOf(time.Now()),
+			Messages: []sessions.Message{{Role: sessions.RoleUser, Content: sessions.Text(text)}},
+		})
+		require.NoError(t, err)
+	}
+	seed("one")
+	require.Equal(t, "because", asking(w, at, "why?").answered())
+	w.Say(at, "hello")
+	seed("two")
+	require.Equal(t, "because", asking(w, at, "why?").answered(), "with what the agent has not in memory")
+	requests := o.Requests()
+	require.Len(t, requests[0].Messages, 2)
+	require.Len(t, requests[2].Messages, 5)
+	require.Equal(t, "two", sessions.TextOf(requests[2].Messages[3].Content))
+}
+
+// While the end of a turn is on its way to the store, its reply is there once.
+func TestASideQuestionWhileTheEndIsStored(t *testing.T) {
+	gate, reached, release := &gatedStore{}, make(chan struct{}, 1), make(chan struct{})
+	o := curious(text("because"), text("done"))
+	w := actortest.New(t, profiles(o), actortest.Config{Wrap: gate.wrap})
+	at := actortest.Key("a")
+	gate.set(func(g *gatedStore) {
+		g.onCommit = func(c sessions.CommitTurn) error {
+			if c.End != nil {
+				reached <- struct{}{}
+				<-release
+			}
+			return nil
+		}
+	})
+	call := w.Send(at, "work")
+	<-reached
+	require.Equal(t, "because", asking(w, at, "why?").answered())
+	close(release)
+	require.Equal(t, "done", call.Completed())
+	require.Equal(t, "because", asking(w, at, "why?").answered())
+	for _, request := range o.Requests()[1:] {
+		between := requireAside(t, o.Requests()[0], request, "why?")
+		require.Len(t, between, 1)
+		require.Equal(t, "done", sessions.TextOf(between[0].Content))
+	}
 }

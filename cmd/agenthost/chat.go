@@ -22,7 +22,9 @@ func (a *app) chatCommand() *cobra.Command {
 		Short: "Talk to a session",
 		Long: `Talk to a session, a line a prompt. Answers are printed as they come. On a
 terminal lines can be edited, Ctrl-C cancels the turn that runs or empties the
-line, and Ctrl-D leaves. Elsewhere the first prompt that fails ends the chat.
+line, and Ctrl-D leaves. Elsewhere the first prompt that fails ends the chat. When
+a turn waits for an approval, or for what a tool of the client's gives, the next
+line is the answer.
 
 Without --session or --target a new session is made and its id printed to stderr.`,
 		Args: cobra.NoArgs,
@@ -60,7 +62,7 @@ func (a *app) chat(ctx context.Context, conn *connection, f *addressFlags) error
 		if line == "" {
 			continue
 		}
-		err = a.promptStreaming(ctx, conn, api.PromptArgs{Address: at, Text: line})
+		err = a.promptInChat(ctx, conn, lines, api.PromptArgs{Address: at, Text: line, Wait: api.WaitPending})
 		switch {
 		case err != nil && onTerminal && canGoOn(ctx, err):
 			a.complain("%s", describe(err))
@@ -68,6 +70,16 @@ func (a *app) chat(ctx context.Context, conn *connection, f *addressFlags) error
 			return err
 		}
 	}
+}
+
+// promptInChat shows the turn of a prompt as it comes, and asks the user when it
+// waits.
+func (a *app) promptInChat(ctx context.Context, conn *connection, lines lineReader, args api.PromptArgs) error {
+	result, err := a.promptStreaming(ctx, conn, args)
+	if err != nil || result.Status != api.PromptWaiting {
+		return err
+	}
+	return a.finishWaiting(ctx, conn, lines, args.Address, result)
 }
 
 // nextPrompt waits for a line. SIGINT ends the waiting.

@@ -37,6 +37,14 @@ func (p *framePrinter) print(f sessions.Frame) error {
 		return p.note("→ " + body.Call.Path + " " + string(body.Call.Args))
 	case sessions.CallEnded:
 		return p.note("← " + outcome(body) + fmt.Sprintf(" (%d ms)", body.DurationMs))
+	case sessions.Waiting:
+		for _, call := range body.Pending {
+			if err := p.note(waitsFor(call)); err != nil {
+				return err
+			}
+		}
+	case sessions.Answered:
+		return p.note("(call " + string(body.CallID) + " is answered)")
 	case sessions.Summarised:
 		return p.note(fmt.Sprintf("(the conversation up to #%d is summarised for the model)", body.ThroughSeq))
 	}
@@ -88,6 +96,15 @@ func (p *framePrinter) note(line string) error {
 	}
 	p.app.complain("%s", p.app.dim(p.app.stderr, oneLine(line, tableWidth)))
 	return nil
+}
+
+// waitsFor says what a call waits for.
+func waitsFor(p sessions.Pending) string {
+	what := "the client's answer"
+	if p.Kind == sessions.PendingApproval {
+		what = "approval"
+	}
+	return fmt.Sprintf("… %s waits for %s: call %s", p.Path, what, p.CallID)
 }
 
 func outcome(ended sessions.CallEnded) string {

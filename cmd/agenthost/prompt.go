@@ -92,7 +92,11 @@ func (a *app) prompt(ctx context.Context, f *promptFlags, text string) error {
 			}
 			return a.printJSON(result)
 		}
-		return a.promptStreaming(ctx, conn, args)
+		result, err := a.promptStreaming(ctx, conn, args)
+		if err == nil && result.Status != api.PromptCompleted {
+			a.complain("%s: turn %s, request %s, session %s", result.Status, result.TurnID, result.RequestID, result.SessionID)
+		}
+		return err
 	})
 }
 
@@ -114,17 +118,11 @@ func (a *app) readPrompt() (string, error) {
 }
 
 // promptStreaming shows the turn of a prompt as it comes.
-func (a *app) promptStreaming(ctx context.Context, conn *connection, args api.PromptArgs) error {
+func (a *app) promptStreaming(ctx context.Context, conn *connection, args api.PromptArgs) (*api.PromptResult, error) {
 	printer := a.newFramePrinter()
 	result, err := conn.ask(ctx, args, printer.print)
 	if endErr := printer.endLine(); err == nil {
 		err = endErr
 	}
-	if err != nil {
-		return err
-	}
-	if result.Status != api.PromptCompleted {
-		a.complain("%s: turn %s, request %s, session %s", result.Status, result.TurnID, result.RequestID, result.SessionID)
-	}
-	return nil
+	return result, err
 }

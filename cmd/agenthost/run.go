@@ -65,7 +65,7 @@ func (a *app) rootCommand() *cobra.Command {
 	flags.StringArrayVar(&a.set, "set", nil, "set one `setting=value` of the configuration; may be repeated")
 	flags.StringVar(&a.logLevel, "log-level", "warn", "the lowest `level` that is logged to stderr: debug, info, warn or error")
 	root.AddCommand(
-		a.serveCommand(), a.promptCommand(), a.chatCommand(), a.sessionsCommand(), a.cancelCommand(), a.askCommand(), a.usageCommand(),
+		a.serveCommand(), a.promptCommand(), a.chatCommand(), a.sessionsCommand(), a.cancelCommand(), a.answerCommand(), a.askCommand(), a.usageCommand(),
 		a.purgeCommand(), a.keysCommand(), a.toolsCommand(), a.configCommand(), a.versionCommand(), a.searchCommand(),
 	)
 	return root

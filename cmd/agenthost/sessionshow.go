@@ -53,6 +53,9 @@ func (a *app) printSession(s sessions.Session) error {
 	if s.ActiveTurn != nil {
 		add("turn", fmt.Sprintf("%s, %s since %s", s.ActiveTurn.TurnID, s.ActiveTurn.Status, s.ActiveTurn.StartedAt))
 	}
+	for _, p := range s.Pending {
+		add("waits", fmt.Sprintf("%s, call %s of %s with %s", p.Kind, p.CallID, p.Path, p.Args))
+	}
 	add("tokens", usageText(s.Usage))
 	if s.LastError != nil {
 		add("error", string(s.LastError.Code)+": "+s.LastError.Message)

@@ -133,10 +133,11 @@ func eventsOf(object json.RawMessage) (all inputEvent, err error) {
 		if err != nil {
 			return nil, err
 		}
-		ok := true
-		if all, ok = join(all, event); !ok {
+		joined, ok := join(all, event)
+		if !ok {
 			return nil, invalid(dotted(at), "This event cannot happen together with those before it; send it in a request of its own.")
 		}
+		all = joined
 	}
 	return all, nil
 }
