@@ -294,8 +294,9 @@ func TestManySteersRaceATurn(t *testing.T) {
 
 // A profile that lets a failed call end the turn sees it behind text, too.
 func TestFailedCallEndsATurnThatHasReadText(t *testing.T) {
-	gate := make(chan struct{})
+	began, gate := make(chan struct{}), make(chan struct{})
 	bad := invoke(func(context.Context, tools.Call) (json.RawMessage, error) {
+		close(began)
 		<-gate
 		return nil, errors.New("broken")
 	})
@@ -304,7 +305,7 @@ func TestFailedCallEndsATurnThatHasReadText(t *testing.T) {
 	})
 	at := actortest.Key("a")
 	first := w.Send(at, "work")
-	first.Accepted()
+	<-began // before, the text would be read by the first model call
 	call := w.Send(at, "text", steers)
 	call.Accepted()
 	close(gate)

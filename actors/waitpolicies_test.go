@@ -189,6 +189,7 @@ func TestCallersOfTurnsThatWaitAreLetOut(t *testing.T) {
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
 		call, _ := waitingWork(w, actortest.Key(name))
 		all = append(all, call)
+		requireNoBusy(t, w) // the place is free a moment after the wait is stored
 	}
 	for _, call := range all {
 		at := call.Prompt.At
