@@ -64,7 +64,7 @@ func (a *agent) handlePrompt(ctx actor.Context, p *Prompt) {
 // limits returns the bounds of a prompt's turn, or why there cannot be one.
 func (a *agent) limits(p *Prompt) (sessions.TurnLimits, *sessions.Error) {
 	if !a.known {
-		return sessions.TurnLimits{}, errUnknownProfile(a.ident.profile)
+		return sessions.TurnLimits{}, sessions.UnknownProfile(a.ident.profile)
 	}
 	return a.profile.limits(p.MaxIterations, p.PromptTimeoutMs)
 }

@@ -41,7 +41,7 @@ func (a *asides) leave(s *side, with SideAnswer) {
 // turn under way has in memory, or else of what the store has.
 func (a *agent) handleSideQuestion(q *SideQuestion) {
 	if !a.known {
-		q.refuse(errUnknownProfile(a.ident.profile))
+		q.refuse(sessions.UnknownProfile(a.ident.profile))
 		return
 	}
 	if err := sessions.CheckQuestion("/args/question", q.Question, a.deps.limits); err != nil {

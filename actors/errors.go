@@ -28,10 +28,6 @@ func errOverloaded(limit string, max int64) *sessions.Error {
 		With("limit", limit).With("max", max)
 }
 
-func errUnknownProfile(name string) *sessions.Error {
-	return sessions.Errorf(sessions.CodeUnknownProfile, "This host has no profile %q; see its configuration for those it has.", name)
-}
-
 func errRequestConflict(id sessions.RequestID) *sessions.Error {
 	return sessions.Errorf(sessions.CodeRequestConflict, "Request id %q was used for another request; use a new one.", id)
 }
@@ -108,7 +104,7 @@ func errTextTooLong(limit int64) *sessions.Error {
 }
 
 func errScope(path string) *sessions.Error {
-	return sessions.Errorf(sessions.CodeToolScopeViolation, "The model called %s, which is outside the tools its profile allows.", path).
+	return sessions.Errorf(sessions.CodeToolScopeViolation, "The model called %s, which is outside the tools its profile allows; add the path to the profile's tools if it may.", path).
 		With("path", path)
 }
 

@@ -89,7 +89,7 @@ func (p Profile) check(name string) error {
 		}
 	}
 	if err := tools.CheckAllowed(p.Tools); err != nil {
-		return sessions.InvalidField(field+"/tools", "Profile %q allows a path that is none: %v", name, err)
+		return sessions.InvalidField(field+"/tools", "Profile %q allows a path that is none: %s", name, sessions.AsError(err).Message)
 	}
 	if err := p.Params.Check(field + "/params"); err != nil {
 		return err

@@ -99,7 +99,7 @@ func (r *run) start() {
 	r.limitTime(0)
 	r.goOn(func(life context.Context) {
 		if r.profile.Oracle == nil { // it was queued under another configuration
-			r.cut(life, cutFailed(errUnknownProfile(r.ident.profile)))
+			r.cut(life, cutFailed(sessions.UnknownProfile(r.ident.profile)))
 			return
 		}
 		err := r.load(life)

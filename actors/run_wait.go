@@ -96,7 +96,7 @@ func (r *run) untilAnswered(life context.Context) bool {
 		return false
 	}
 	if r.profile.Oracle == nil { // it began under another configuration
-		r.cut(life, cutFailed(errUnknownProfile(r.ident.profile)))
+		r.cut(life, cutFailed(sessions.UnknownProfile(r.ident.profile)))
 		return false
 	}
 	r.watch.event(eventGoesOn)

@@ -52,7 +52,7 @@ func (a *Access) shown(s sessions.Session) sessions.Session {
 // knownProfile returns UNKNOWN_PROFILE unless the host has the profile.
 func (a *Access) knownProfile(name string) error {
 	if _, ok := a.host.profiles[name]; !ok {
-		return sessions.Errorf(sessions.CodeUnknownProfile, "This host has no profile %q; see its configuration for those it has.", name)
+		return sessions.UnknownProfile(name)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 )
 
 // Error is the one error type that crosses a package boundary with a meaning.
@@ -33,10 +34,21 @@ func TooLarge(limit string, max int64, format string, args ...any) *Error {
 	return Errorf(CodePayloadTooLarge, format, args...).With("limit", limit).With("max", max)
 }
 
-// Error formats the code, the message and, for the log, the cause.
+// Error formats the code, the message and, for the log, what of the cause the
+// message does not say already.
 func (e *Error) Error() string {
-	if e.Cause != nil {
-		return fmt.Sprintf("%s: %s (%v)", e.Code, e.Message, e.Cause)
+	cause := e.Cause
+	for cause != nil {
+		inner, coded := cause.(*Error) //nolint:errorlint // what is wrapped around an Error is text of its own
+		if !coded || !strings.Contains(e.Message, inner.Message) {
+			break
+		}
+		cause = inner.Cause
+	}
+	if cause != nil {
+		if text := cause.Error(); !strings.Contains(e.Message, text) {
+			return fmt.Sprintf("%s: %s (%s)", e.Code, e.Message, text)
+		}
 	}
 	return fmt.Sprintf("%s: %s", e.Code, e.Message)
 }

@@ -21,6 +21,21 @@ func TestErrorShowsItsCauseToTheLogOnly(t *testing.T) {
 	require.JSONEq(t, `{"code":"LLM_API_FAILURE","message":"The model call failed after 3 tries.","retryable":false}`, string(shown))
 }
 
+func TestErrorSaysNothingTwice(t *testing.T) {
+	inner := sessions.Errorf(sessions.CodeInvalidRequest, "The path /a/ has a slash at its end.").Because(io.EOF)
+	for want, err := range map[string]*sessions.Error{
+		"CONFLICT: It cannot listen: address in use.": sessions.Errorf(sessions.CodeConflict, "It cannot listen: %s.", "address in use").
+			Because(errors.New("address in use")),
+		"CONFLICT: The tool cannot be used: The path /a/ has a slash at its end. (EOF)": sessions.Errorf(sessions.CodeConflict,
+			"The tool cannot be used: %s", inner.Message).Because(inner),
+		"CONFLICT: No. (INVALID_REQUEST: The path /a/ has a slash at its end. (EOF))": sessions.Errorf(sessions.CodeConflict, "No.").Because(inner),
+		"CONFLICT: No. (outer: EOF)": sessions.Errorf(sessions.CodeConflict, "No.").Because(fmt.Errorf("outer: %w", io.EOF)),
+	} {
+		require.Equal(t, want, err.Error())
+		require.Error(t, err.Cause, "it stays for those who ask with errors.Is")
+	}
+}
+
 func TestErrorInfoRoundTrip(t *testing.T) {
 	err := sessions.Errorf(sessions.CodeOverloaded, "Full.").With("limit", "busyTurns")
 	require.True(t, err.Info().Retryable)

@@ -19,7 +19,12 @@ var ErrSessionClosed = Errorf(CodeSessionClosed, "The session is closed and take
 
 // ErrSessionBusy refuses what needs a session without a turn. Its details.turnId
 // is that of the active turn, if one is.
-var ErrSessionBusy = Errorf(CodeAgentBusy, "Another request of this session is in flight; try again when it has ended.")
+var ErrSessionBusy = Errorf(CodeAgentBusy, "Another request of this session is in flight; try again when it has ended, or cancel it.")
+
+// UnknownProfile refuses what is for a profile that the host does not have.
+func UnknownProfile(name string) *Error {
+	return Errorf(CodeUnknownProfile, "This host has no profile %q; see its configuration for those it has.", name)
+}
 
 // ErrNotAdmitted refuses a turn that the host has no room for.
 var ErrNotAdmitted = Errorf(CodeOverloaded, "The host has as many busy turns as it may; try again after a pause.")

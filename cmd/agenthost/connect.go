@@ -81,7 +81,11 @@ func (a *app) connect(ctx context.Context) (*connection, error) {
 // be a socket as unix:path.
 func (a *app) connectNamed(ctx context.Context, address string) (*connection, error) {
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
-		full, err := filepath.Abs(strings.TrimPrefix(path, "//"))
+		path = strings.TrimPrefix(path, "//")
+		if path == "" {
+			return nil, usagef("the address %s has no path; use one such as unix:/run/agenthost.sock", address)
+		}
+		full, err := filepath.Abs(path)
 		if err != nil {
 			return nil, err
 		}
@@ -152,6 +156,6 @@ func schemeOf(c *config.Config) string {
 
 // hostFlag adds the flags that name the host, and the key for it.
 func (a *app) hostFlag(command *cobra.Command) {
-	command.Flags().StringVar(&a.host, "host", "", "the host's `address`: http://…, https://… or unix:path (default AGENTHOST_URL, else a local one)")
+	command.Flags().StringVar(&a.host, "host", "", "the host's `address`: http://…, https://…, name:port or unix:path (default AGENTHOST_URL, else a local one)")
 	command.Flags().StringVar(&a.keyFile, "key-file", "", "`file` that holds the key for the host (default AGENTHOST_KEY)")
 }

@@ -12,13 +12,14 @@ import (
 
 func (a *app) keysCommand() *cobra.Command {
 	command := &cobra.Command{
-		Use: "keys", Short: "Make, list and revoke keys", Args: cobra.NoArgs, RunE: a.chooseCommand(),
+		Use: "keys", Short: "Make, list and revoke keys",
 		Long: `Make, list and revoke the keys of a host, as its admin: with an admin's key, over
 the host's Unix socket, or on its database while no host runs.
 
 From the first key on, every request over TCP needs one, also when all of them are
 revoked. A running host heeds a new key, and the end of one, at once.`,
 	}
+	chooses(command)
 	command.AddCommand(a.keyCreateCommand(), a.keyListCommand(), a.keyRevokeCommand())
 	return command
 }

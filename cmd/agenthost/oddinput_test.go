@@ -35,6 +35,18 @@ func TestOddInputIsRefused(t *testing.T) {
 		"an argument that is no text":    {[]string{"--db", db, "prompt", "--target", "k\xff", "hi"}, nil, exitUsage, "argument 5 is not valid UTF-8"},
 		"a database that has no name":    {[]string{"--db", "", "sessions", "clear", "--yes"}, nil, exitUsage, "--db is empty"},
 		"a host that has no name":        {[]string{"sessions", "list", "--host="}, nil, exitUsage, "--host is empty"},
+		"a number that is none":          {[]string{"sessions", "list", "--limit", "x"}, nil, exitUsage, `agenthost: --limit is "x", but must be a whole number` + "\n"},
+		"a number that is too large":     {[]string{"sessions", "list", "--limit", "99999999999999999999"}, nil, exitUsage, "but must be a whole number\n"},
+		"a time that is none":            {[]string{"sessions", "delete", "id", "--grace", "x"}, nil, exitUsage, `--grace is "x", but must be a time such as 10s or 5m` + "\n"},
+		"a choice that is none":          {[]string{"sessions", "list", "--json=x"}, nil, exitUsage, `--json is "x", but must be true or false` + "\n"},
+		"a misspelt command":             {[]string{"promt", "hi"}, nil, exitUsage, `unknown command "promt"; did you mean prompt?` + "\n"},
+		"a misspelt command below":       {[]string{"sessions", "lst"}, nil, exitUsage, `unknown command "lst"; did you mean list?` + "\n"},
+		"a command unlike any":           {[]string{"keys", "bogus"}, nil, exitUsage, `unknown command "bogus"; there are create, list, revoke` + "\n"},
+		"no command":                     {[]string{"keys"}, nil, exitUsage, "name a command: create, list, revoke"},
+		"a host without a port":          {[]string{"sessions", "list", "--host", "localhost"}, nil, exitUsage, `agenthost: the address "localhost" of the host has no port; use one such as 127.0.0.1:7777` + "\n"},
+		"a host whose port is none":      {[]string{"sessions", "list", "--host", "http://localhost:99999"}, nil, exitUsage, `the port of the address "http://localhost:99999" is none; a port is a number from 1 to 65535` + "\n"},
+		"a host that is no address":      {[]string{"sessions", "list", "--host", "http://[::1"}, nil, exitUsage, `the address "http://[::1" of the host is malformed; use one such as http://127.0.0.1:7777` + "\n"},
+		"a socket without a path":        {[]string{"sessions", "list", "--host", "unix:"}, nil, exitUsage, "the address unix: has no path; use one such as unix:/run/agenthost.sock\n"},
 		"a configuration without a name": {[]string{"--config=", "config"}, nil, exitUsage, "--config is empty"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -56,9 +56,9 @@ func (a *app) rootCommand() *cobra.Command {
 		Long:          rootHelp,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
-		RunE:          a.chooseCommand(),
 	}
+	chooses(root)
+	root.SetFlagErrorFunc(flagError)
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.config, "config", "", "configuration `file` (default agenthost.yaml, if it is there)")
 	flags.StringVar(&a.db, "db", "", "database, as a `path` or sqlite:path (default agenthost.db)")
@@ -120,19 +120,6 @@ func checkPlaces(c *cobra.Command) error {
 		}
 	}
 	return nil
-}
-
-// chooseCommand is the work of a command that only has others below it.
-func (a *app) chooseCommand() func(*cobra.Command, []string) error {
-	return func(c *cobra.Command, _ []string) error {
-		var names []string
-		for _, sub := range c.Commands() {
-			if sub.IsAvailableCommand() {
-				names = append(names, sub.Name())
-			}
-		}
-		return usagef("name a command: %s", strings.Join(names, ", "))
-	}
 }
 
 // getenv returns a variable of the environment, "" if it is not set.

@@ -27,13 +27,9 @@ func (a *app) childrenCommand() *cobra.Command {
 
 func (a *app) printRefs(refs []sessions.Ref) error {
 	var t table
-	t.add("ID", "STATUS", "MADE", "PROFILE", "WHERE")
+	t.add("ID", "STATUS", "MADE", "PROFILE", "NAME", "WHERE")
 	for _, r := range refs {
-		where := cmp.Or(r.Host, string(r.Location))
-		if r.Name != "" {
-			where += ", " + r.Name
-		}
-		t.add(string(r.SessionID), string(r.Status), ago(r.CreatedAt), r.ProfileKey, where)
+		t.add(string(r.SessionID), string(r.Status), ago(r.CreatedAt), r.ProfileKey, r.Name, cmp.Or(r.Host, string(r.Location)))
 	}
 	return t.write(a.stdout)
 }

@@ -12,9 +12,8 @@ func (a *app) sessionsCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "sessions",
 		Short: "Work with sessions",
-		Args:  cobra.NoArgs,
-		RunE:  a.chooseCommand(),
 	}
+	chooses(command)
 	command.AddCommand(
 		a.listCommand(), a.showCommand(), a.messagesCommand(), a.framesCommand(),
 		a.createCommand(), a.deleteCommand(), a.clearCommand(), a.seedCommand(),

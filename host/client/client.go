@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 )
 
 // Config is what a Client can be told. Zero values are the defaults.
@@ -42,7 +41,8 @@ func unreachable(cause error) error { return fmt.Errorf("%w: %w", ErrUnreachable
 
 // Dial returns a Client for the host at address once that has answered:
 // "http://127.0.0.1:7777", "https://…", "127.0.0.1:7777", or "unix:///path" for
-// a Unix socket. ctx bounds the wait for the answer.
+// a Unix socket. An address without a scheme has a port. ctx bounds the wait for
+// the answer.
 func Dial(ctx context.Context, address string, config Config) (*Client, error) {
 	c, err := newClient(address, config)
 	if err != nil {
@@ -56,23 +56,20 @@ func Dial(ctx context.Context, address string, config Config) (*Client, error) {
 }
 
 func newClient(address string, config Config) (*Client, error) {
-	if !strings.Contains(address, "://") {
-		address = "http://" + address
-	}
-	base, err := url.Parse(address)
+	base, err := parseAddress(address)
 	if err != nil {
-		return nil, fmt.Errorf("the address of the host is malformed: %w", err)
+		return nil, err
 	}
 	c := &Client{base: base, key: config.Key, http: config.HTTPClient}
 	switch {
-	case base.Scheme == "unix" && base.Path != "" && c.http == nil:
+	case base.Scheme == "unix" && c.http != nil:
+		return nil, errors.New("a client with an HTTPClient of its own takes no unix:// address; let its transport dial the socket")
+	case base.Scheme == "unix":
 		path := base.Path
 		c.base = &url.URL{Scheme: "http", Host: "localhost"}
 		c.http, c.owns = newHTTPClient(func(ctx context.Context) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", path)
 		}), true
-	case base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
-		return nil, fmt.Errorf("the address of a host begins with http://, https:// or unix://; this is %q", address)
 	case c.http == nil:
 		c.http, c.owns = newHTTPClient(nil), true
 	}
