@@ -270,7 +270,7 @@ var table = []row{
 	},
 	{
 		dir:    "tests/races",
-		inside: []string{"sessions", "oracle", "host", "host/api", "persistence/sqlite", "tests/rows"},
+		inside: []string{"sessions", "oracle", "host", "host/agentsv1", "host/api", "persistence/sqlite", "tests/rows"},
 		why:    "races deletes in orders that the store's writer is stopped for, and reads its file with the bare driver",
 	},
 }

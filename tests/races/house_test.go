@@ -3,6 +3,7 @@ package races
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -118,8 +119,15 @@ func (h *house) rows() string {
 	return all.String()
 }
 
-// gates is an oracle that answers a prompt when its gate is opened, if it was
-// closed before.
+// A prompt that has asksClient in it makes the model call the tool at clientTool,
+// which clients run.
+const (
+	asksClient = "ask the client"
+	clientTool = "/functions/look"
+)
+
+// gates is an oracle that answers a prompt, or a tool's result, when its gate is
+// opened, if it was closed before.
 type gates struct {
 	mu     sync.Mutex
 	closed map[string]chan struct{} // by prompt
@@ -132,7 +140,8 @@ func (*gates) Name() string { return "gates" }
 func (g *gates) Infer(ctx context.Context, r oracle.Request) iter.Seq2[oracle.Part, error] {
 	return func(yield func(oracle.Part, error) bool) {
 		g.mu.Lock()
-		gate := g.closed[sessions.TextOf(r.Messages[len(r.Messages)-1].Content)]
+		said := lastSaid(r.Messages)
+		gate := g.closed[said]
 		g.mu.Unlock()
 		if gate != nil {
 			select {
@@ -142,8 +151,22 @@ func (g *gates) Infer(ctx context.Context, r oracle.Request) iter.Seq2[oracle.Pa
 				return
 			}
 		}
+		if strings.Contains(said, asksClient) {
+			_ = yield(oracle.ToolCall{Function: sessions.FunctionName(clientTool), Args: "{}"}, nil) && yield(oracle.Stop{Reason: oracle.StopCalls}, nil)
+			return
+		}
 		_ = yield(oracle.TextDelta{Text: mark + " answer"}, nil) && yield(oracle.Stop{Reason: oracle.StopDone}, nil)
 	}
+}
+
+// lastSaid is the text of the last message, or what a tool gave as text.
+func lastSaid(messages []sessions.Message) string {
+	last := messages[len(messages)-1]
+	var text string
+	if last.Role == sessions.RoleTool && json.Unmarshal(last.Content[0].Value, &text) == nil {
+		return text
+	}
+	return sessions.TextOf(last.Content)
 }
 
 // closeFor closes a gate. It is closed until opened is called.
