@@ -73,11 +73,18 @@ func (c *Client) roundTrip(ctx context.Context, method, path string, body []byte
 		return answer{}, lost(ctx, err)
 	}
 	defer response.Body.Close()
-	data, err := io.ReadAll(response.Body)
+	data, err := io.ReadAll(io.LimitReader(response.Body, c.most+1))
 	if err != nil {
 		return answer{}, lost(ctx, err)
 	}
+	if int64(len(data)) > c.most {
+		return answer{}, errLongAnswer(c.most)
+	}
 	return answer{response.StatusCode, response.Status, data}, nil
+}
+
+func errLongAnswer(most int64) *sessions.Error {
+	return sessions.TooLarge("answerBytes", most, "The host's answer is longer than the %d bytes that are read of one; ask for less at once.", most)
 }
 
 // lost returns the error of a connection that failed: the caller's own giving

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,14 +18,21 @@ type Config struct {
 	// able to upgrade them. nil dials on its own, TCP or a Unix socket, without a
 	// timeout on calls, since a turn may take long.
 	HTTPClient *http.Client
+	// AnswerBytes bounds what is read of one answer, and of one message of a
+	// stream; default 256 MiB. A larger one is PAYLOAD_TOO_LARGE, and what was
+	// asked has happened.
+	AnswerBytes int64
 }
+
+const defaultAnswerBytes = 256 << 20
 
 // Client is a way to one host.
 type Client struct {
 	base *url.URL
 	key  string
 	http *http.Client
-	owns bool // http was made here
+	owns bool  // http was made here
+	most int64 // bytes of an answer
 }
 
 // ErrUnreachable is, by errors.Is, every error of the way to the host and back.
@@ -60,7 +68,7 @@ func newClient(address string, config Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{base: base, key: config.Key, http: config.HTTPClient}
+	c := &Client{base: base, key: config.Key, http: config.HTTPClient, most: cmp.Or(config.AnswerBytes, defaultAnswerBytes)}
 	switch {
 	case base.Scheme == "unix" && c.http != nil:
 		return nil, errors.New("a client with an HTTPClient of its own takes no unix:// address; let its transport dial the socket")

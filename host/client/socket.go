@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,7 +15,10 @@ import (
 )
 
 // socket is a WebSocket with one request on it.
-type socket struct{ conn *websocket.Conn }
+type socket struct {
+	conn *websocket.Conn
+	most int64 // bytes of a message
+}
 
 // incoming is any message of the host.
 type incoming struct {
@@ -33,8 +37,8 @@ func (c *Client) dialSocket(ctx context.Context) (socket, error) {
 	if err != nil {
 		return socket{}, refusal(ctx, response, err)
 	}
-	conn.SetReadLimit(-1) // the host bounds what it sends
-	return socket{conn}, nil
+	conn.SetReadLimit(c.most)
+	return socket{conn, c.most}, nil
 }
 
 // refusal returns why a handshake failed: the host's own error, if it sent one.
@@ -67,6 +71,9 @@ func (s socket) read(ctx context.Context) (incoming, error) {
 	_, data, err := s.conn.Read(ctx)
 	if err != nil {
 		s.close() // a context that had ended before leaves the connection open
+		if errors.Is(err, websocket.ErrMessageTooBig) {
+			return incoming{}, errLongAnswer(s.most)
+		}
 		return incoming{}, lost(ctx, err)
 	}
 	var m incoming

@@ -28,7 +28,12 @@ type Config struct {
 	Now        func() time.Time // default: time.Now
 }
 
-const defaultGrace = 30 * time.Second
+const (
+	defaultGrace = 30 * time.Second
+	// answerBytes is more than any turn's text takes as JSON within the default
+	// limits, and little enough to be read many times at once.
+	answerBytes = 32 << 20
+)
 
 // Remote is another agenthost whose agents can be sub-agents here.
 type Remote struct {
@@ -126,7 +131,7 @@ func (r *Remote) dial(ctx context.Context) (*client.Client, error) {
 	if known != nil {
 		return known, nil
 	}
-	dialed, err := client.Dial(ctx, r.url, client.Config{Key: r.config.Key, HTTPClient: r.config.HTTPClient})
+	dialed, err := client.Dial(ctx, r.url, client.Config{Key: r.config.Key, HTTPClient: r.config.HTTPClient, AnswerBytes: answerBytes})
 	if err != nil {
 		return nil, err
 	}
