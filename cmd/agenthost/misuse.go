@@ -15,14 +15,18 @@ func chooses(command *cobra.Command) {
 		if len(args) == 0 {
 			return nil
 		}
-		if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-			return usagef("unknown command %q; did you mean %s?", args[0], strings.Join(near, " or "))
-		}
-		return usagef("unknown command %q; there are %s", args[0], strings.Join(below(c), ", "))
+		return unknownCommand(c, args[0])
 	}
 	command.RunE = func(c *cobra.Command, _ []string) error {
 		return usagef("name a command: %s", strings.Join(below(c), ", "))
 	}
+}
+
+func unknownCommand(c *cobra.Command, name string) error {
+	if near := c.SuggestionsFor(name); len(near) > 0 {
+		return usagef("unknown command %q; did you mean %s?", name, strings.Join(near, " or "))
+	}
+	return usagef("unknown command %q; there are %s", name, strings.Join(below(c), ", "))
 }
 
 // below names the commands below a command.
@@ -36,8 +40,12 @@ func below(c *cobra.Command) []string {
 	return names
 }
 
-// flagError says what value a flag takes, when it was given another one.
-func flagError(_ *cobra.Command, err error) error {
+// flagError says what value a flag takes, when it was given another one. The
+// flags of a command that there is not are not what is wrong.
+func flagError(c *cobra.Command, err error) error {
+	if args := c.Flags().Args(); c.HasSubCommands() && len(args) > 0 {
+		return unknownCommand(c, args[0])
+	}
 	wrong, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok {
 		return err

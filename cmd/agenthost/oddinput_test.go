@@ -40,6 +40,7 @@ func TestOddInputIsRefused(t *testing.T) {
 		"a time that is none":            {[]string{"sessions", "delete", "id", "--grace", "x"}, nil, exitUsage, `--grace is "x", but must be a time such as 10s or 5m` + "\n"},
 		"a choice that is none":          {[]string{"sessions", "list", "--json=x"}, nil, exitUsage, `--json is "x", but must be true or false` + "\n"},
 		"a misspelt command":             {[]string{"promt", "hi"}, nil, exitUsage, `unknown command "promt"; did you mean prompt?` + "\n"},
+		"a misspelt one with its flags":  {[]string{"promt", "--target", "t", "hi"}, nil, exitUsage, `unknown command "promt"; did you mean prompt?` + "\n"},
 		"a misspelt command below":       {[]string{"sessions", "lst"}, nil, exitUsage, `unknown command "lst"; did you mean list?` + "\n"},
 		"a command unlike any":           {[]string{"keys", "bogus"}, nil, exitUsage, `unknown command "bogus"; there are create, list, revoke` + "\n"},
 		"no command":                     {[]string{"keys"}, nil, exitUsage, "name a command: create, list, revoke"},
