@@ -177,15 +177,15 @@ func TestASideQuestionAfterEvictionAndRestart(t *testing.T) {
 	o := again()
 	w := actortest.Open(t, profiles(o, shortTTL), actortest.Config{Config: tree()})
 	at := actortest.Key("a")
-	seed := float64(0.5)
-	require.Equal(t, "done", w.Say(at, "work", func(p *actors.Prompt) { p.Inference.Params.Temperature = &seed }))
+	warm := func(p *actors.Prompt) { p.Inference.Params.Temperature = new(0.5) }
+	require.Equal(t, "done", w.Say(at, "work", warm))
 	w.AwaitIdle()
 	before := storedOf(w, at)
 	require.Equal(t, "because", asking(w, at, "why?").answered())
 	w.AwaitIdle()
 	first := o.Requests()
 	requireAside(t, first[1], first[2], "why?")
-	require.Equal(t, 0.5, *first[2].Params.Temperature)
+	require.Equal(t, new(0.5), first[2].Params.Temperature)
 	w.Close()
 
 	o = again()
@@ -245,5 +245,13 @@ func TestASideQuestionWhileTheEndIsStored(t *testing.T) {
 		between := requireAside(t, o.Requests()[0], request, "why?")
 		require.Len(t, between, 1)
 		require.Equal(t, "done", sessions.TextOf(between[0].Content))
+	}
+}
+
+// marking is a tool that tells whether it was called.
+func marking(called *bool) invoke {
+	return func(context.Context, tools.Call) (json.RawMessage, error) {
+		*called = true
+		return json.RawMessage(`1`), nil
 	}
 }
