@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,16 +31,26 @@ type world struct {
 	client openai.Client
 	url    string
 	file   string
+	stop   func() // ends the host and its doors
 }
 
 func newWorld(t *testing.T, script *scripted.Oracle) *world {
 	t.Helper()
 	w := &world{t: t, file: filepath.Join(t.TempDir(), "agenthost.db")}
+	w.open(script)
+	t.Cleanup(func() { w.stop() })
+	return w
+}
+
+// open starts a host on the world's file.
+func (w *world) open(script *scripted.Oracle) {
+	w.t.Helper()
+	t := w.t
 	store, err := sqlite.Open(t.Context(), w.file, sqlite.Config{Durability: sqlite.DurabilityProcess})
 	require.NoError(t, err)
 	tree := &tools.Tree{}
 	require.NoError(t, tools.MountBuiltins(tree, time.Now))
-	profiles := map[string]host.Profile{sessions.DefaultProfile: {Oracle: script, Tools: []string{"/builtin"}}}
+	profiles := map[string]host.Profile{sessions.DefaultProfile: {Oracle: script, Tools: []string{"/builtin"}, IdleTTL: 10 * time.Millisecond}}
 	w.host, err = host.New(store, profiles, host.Config{Tools: tree, StopGrace: 100 * time.Millisecond})
 	require.NoError(t, err)
 	require.NoError(t, w.host.Start(t.Context()))
@@ -47,12 +58,11 @@ func newWorld(t *testing.T, script *scripted.Oracle) *world {
 	http := httptest.NewServer(doors)
 	w.url = http.URL
 	w.client = openai.NewClient(option.WithBaseURL(http.URL+"/v1"), option.WithAPIKey("any"))
-	t.Cleanup(func() {
+	w.stop = sync.OnceFunc(func() {
 		http.CloseClientConnections()
 		w.host.Stop()
 		http.Close()
 	})
-	return w
 }
 
 // ctx is the test's, for as long as anything may take.
