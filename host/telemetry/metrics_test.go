@@ -141,7 +141,7 @@ func TestMetricsOfAHostAtWork(t *testing.T) {
 // beyond the limit of the host is no turn.
 func TestTurnsOverARestartAndBeyondTheLimit(t *testing.T) {
 	m := telemetry.New("1", quiet)
-	model := scripted.New(scripted.Step{Hang: true})
+	model := scripted.Strict(scripted.New(scripted.Step{Hang: true}))
 	h := hosttest.New(t, hosttest.Options{
 		Profiles: map[string]host.Profile{sessions.DefaultProfile: {Oracle: model}},
 		Config:   host.Config{Observer: m, Limits: sessions.Limits{BusyTurns: 1}},
@@ -152,7 +152,9 @@ func TestTurnsOverARestartAndBeyondTheLimit(t *testing.T) {
 	}
 	require.NoError(t, prompt("a"))
 	require.Equal(t, sessions.CodeOverloaded, sessions.CodeOf(prompt("b")))
+	require.NoError(t, model.Await(t.Context(), 1))
 	h.Restart()
+	require.NoError(t, model.Await(t.Context(), 2)) // the turn is taken up beside the start
 	text := show(m)
 	for _, line := range []string{
 		`agenthost_prompts_total{outcome="accepted"} 1`,
