@@ -248,6 +248,25 @@ func TestASideQuestionWhileTheEndIsStored(t *testing.T) {
 	}
 }
 
+// What is queued behind a turn says nothing about it.
+func TestASideQuestionAboutATurnThatWaitsAfterARestart(t *testing.T) {
+	o := curious(text("because"), calls("/ui/ask"))
+	w := actortest.Open(t, profiles(o, guarded), actortest.Config{})
+	at := actortest.Key("a")
+	warm := func(degrees float64) actortest.Option {
+		return func(p *actors.Prompt) { p.Inference.Params.Temperature = &degrees }
+	}
+	waitingWork(w, at, warm(0.25))
+	w.Send(at, "next", with(sessions.BusyQueue), warm(0.75)).Accepted()
+	asked := o.Requests()[0]
+	o = curious(text("because"))
+	w = cutAndReopen(t, w, profiles(o, guarded), nil)
+	require.Equal(t, "because", asking(w, at, "why?").answered())
+	between := requireAside(t, asked, o.Requests()[0], "why?")
+	require.Len(t, between, 2, "the call and its stub")
+	require.Equal(t, sessions.StatusWaiting, w.Session(at).Status)
+}
+
 // marking is a tool that tells whether it was called.
 func marking(called *bool) invoke {
 	return func(context.Context, tools.Call) (json.RawMessage, error) {

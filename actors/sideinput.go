@@ -21,12 +21,9 @@ const (
 // takeFrom makes the latest input of a run, its reply so far included, what is asked
 // about. It is false while the run has not read its history yet.
 func (s *side) takeFrom(r *run) bool {
-	s.history, s.summary = r.fork()
-	if s.history == nil {
-		return false
-	}
 	s.inference = &r.turn.Inference
-	return true
+	s.history, s.summary = r.fork()
+	return s.history != nil
 }
 
 // fork is the history of the run, with the reply that the model is giving, and what
