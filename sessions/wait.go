@@ -68,6 +68,19 @@ type AnswerCalls struct {
 	Now     Time
 }
 
+// Agree returns ErrOtherAnswer when the command answers a call in two ways.
+func (c AnswerCalls) Agree() error {
+	for i, g := range c.Answers {
+		for _, before := range c.Answers[:i] {
+			sameKind := (before.Answer.Approve == nil) == (g.Answer.Approve == nil)
+			if before.CallID == g.CallID && sameKind && before.Answer.Digest() != g.Answer.Digest() {
+				return ErrOtherAnswer
+			}
+		}
+	}
+	return nil
+}
+
 // AnsweredCalls is the answer to AnswerCalls.
 type AnsweredCalls struct {
 	Session Session // with the calls that still wait as its Pending

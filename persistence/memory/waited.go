@@ -17,14 +17,17 @@ func (s *Store) AnswerCalls(ctx context.Context, c sessions.AnswerCalls) (sessio
 		case r.session.Status == sessions.StatusClosed:
 			return sessions.AnsweredCalls{}, sessions.ErrSessionClosed
 		}
+		if err := c.Agree(); err != nil {
+			return sessions.AnsweredCalls{}, err
+		}
 		calls := make([]*waitedCall, len(c.Answers))
 		for i, g := range c.Answers {
 			w, err := r.findWaited(g)
-			if err == nil {
-				err = w.takes(g, c.Answers[:i])
-			}
-			if err != nil {
+			switch {
+			case err != nil:
 				return sessions.AnsweredCalls{}, err
+			case w.answered && w.digest != g.Answer.Digest():
+				return sessions.AnsweredCalls{}, sessions.ErrOtherAnswer
 			}
 			calls[i] = w
 		}
@@ -38,20 +41,6 @@ func (s *Store) AnswerCalls(ctx context.Context, c sessions.AnswerCalls) (sessio
 		done.Session = copySession(r.session)
 		return done, nil
 	})
-}
-
-// takes returns CONFLICT when the call was answered otherwise, by what is stored or
-// by an answer before in the same command.
-func (w *waitedCall) takes(g sessions.GivenAnswer, before []sessions.GivenAnswer) error {
-	if w.answered && w.digest != g.Answer.Digest() {
-		return sessions.ErrOtherAnswer
-	}
-	for _, other := range before {
-		if other.CallID == g.CallID && other.Answer.Answers(w.call.Kind) && other.Answer.Digest() != g.Answer.Digest() {
-			return sessions.ErrOtherAnswer
-		}
-	}
-	return nil
 }
 
 // findWaited returns the call that an answer fits to.

@@ -48,25 +48,52 @@ func (p *answering) run(t *tx) (sessions.AnsweredCalls, error) {
 	case session.damaged:
 		return none, errDamaged
 	}
+	calls, err := p.calls(t, session.Fence.Incarnation)
+	if err != nil {
+		return none, err
+	}
 	done := sessions.AnsweredCalls{Repeat: true}
-	for _, g := range p.given {
-		call, err := g.find(t, session.Fence.Incarnation)
-		switch {
-		case err != nil:
-			return none, err
-		case call.digest != nil && !bytes.Equal(call.digest, g.digest[:]):
-			return none, sessions.ErrOtherAnswer
-		case call.digest == nil:
-			frames, err := g.store(t, session, call, p.c.Now)
+	stored := map[waitedKey]bool{}
+	for i, call := range calls {
+		key := waitedKey{p.given[i].CallID, call.kind}
+		if call.digest == nil && !stored[key] {
+			frames, err := p.given[i].store(t, session, call, p.c.Now)
 			if err != nil {
 				return none, err
 			}
+			stored[key] = true
 			done.Repeat, done.Frames = false, append(done.Frames, frames...)
 		}
 		done.TurnID = call.turn
 	}
 	done.Session = session.Session
 	return done, nil
+}
+
+// waitedKey is what tells the waits of a session apart.
+type waitedKey struct {
+	call sessions.CallID
+	kind sessions.PendingKind
+}
+
+// calls returns the call of each answer. Nothing is written before all of them are
+// known to take theirs.
+func (p *answering) calls(t *tx, life sessions.Incarnation) ([]waitedRow, error) {
+	if err := p.c.Agree(); err != nil {
+		return nil, err
+	}
+	calls := make([]waitedRow, len(p.given))
+	for i, g := range p.given {
+		call, err := g.find(t, life)
+		if err == nil && call.digest != nil && !bytes.Equal(call.digest, g.digest[:]) {
+			err = sessions.ErrOtherAnswer
+		}
+		if err != nil {
+			return nil, err
+		}
+		calls[i] = call
+	}
+	return calls, nil
 }
 
 // find returns the call that the answer fits to.

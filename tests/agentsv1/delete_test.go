@@ -77,7 +77,7 @@ func TestDeleteInEveryState(t *testing.T) {
 		},
 		"steering input": func(w *world) string {
 			id := w.made("hang", "in_progress")
-			_, err := w.host.Prompt(w.ctx(), &api.PromptArgs{Address: at(id), Text: "and", Busy: sessions.BusySteer, Wait: api.WaitAccepted}, nil)
+			_, err := w.host.Prompt(w.ctx(), &api.PromptArgs{Address: at(id), Text: "hang on", Busy: sessions.BusySteer, Wait: api.WaitAccepted}, nil)
 			require.NoError(w.t, err)
 			return id
 		},
