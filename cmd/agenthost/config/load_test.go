@@ -225,7 +225,9 @@ func TestEmptyFileIsNoFault(t *testing.T) {
 func TestDocumentedExampleLoads(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/operations.md")
 	require.NoError(t, err)
-	_, rest, found := strings.Cut(string(text), "```yaml\n")
+	_, rest, found := strings.Cut(string(text), "## Configuration\n")
+	require.True(t, found)
+	_, rest, found = strings.Cut(rest, "```yaml\n")
 	require.True(t, found)
 	example, _, _ := strings.Cut(rest, "```")
 	c := mustLoad(t, example, []string{"OPENAI_API_KEY=k"})
