@@ -13,6 +13,7 @@ import (
 	"agenthost/cmd/agenthost/config"
 	"agenthost/host"
 	"agenthost/host/agentsv1"
+	"agenthost/host/api"
 	"agenthost/host/remotes"
 	"agenthost/host/server"
 	"agenthost/host/telemetry"
@@ -113,11 +114,16 @@ func startHost(ctx context.Context, c *config.Config, log *slog.Logger, allow fu
 // newDoors makes the doors of a host, whose callers are told by their keys.
 func newDoors(h *host.Host, c *config.Config, log *slog.Logger, metrics *telemetry.Metrics, secured *tls.Config) *server.Server {
 	authenticate := server.Bearer(h.Admit)
-	return server.New(server.For(h), server.Config{
+	var doors *server.Server
+	stay := func(ctx context.Context, caller api.Caller) (context.Context, context.CancelFunc, error) {
+		return doors.Stay(ctx, caller)
+	}
+	doors = server.New(server.For(h), server.Config{
 		Logger: log, Limits: c.Limits, DrainFor: c.StopGrace + drainExtra, Observer: metrics, Metrics: metrics,
 		Authenticate: authenticate, Readmit: h.Readmit, TLS: secured,
-		Agents: agentsv1.New(h, agentsv1.Config{Authenticate: authenticate, Logger: log, Limits: c.Limits}),
+		Agents: agentsv1.New(h, agentsv1.Config{Authenticate: authenticate, Stay: stay, Logger: log, Limits: c.Limits}),
 	})
+	return doors
 }
 
 // newTree mounts the tools of a host, and returns the other hosts among them.

@@ -27,6 +27,10 @@ type Config struct {
 	// Authenticate says who makes a request; nil takes everyone for
 	// sessions.LocalOwner.
 	Authenticate func(*http.Request) (api.Caller, error)
+	// Stay returns a context for an event stream of a caller, which ends when the
+	// caller may not stay, and what to call when the stream has ended; nil lets
+	// everyone stay.
+	Stay func(context.Context, api.Caller) (context.Context, context.CancelFunc, error)
 	// Logger gets what clients are not told; nil discards it.
 	Logger *slog.Logger
 	// Limits bound requests; EnvelopeBytes and MessageBytes are used here. A field
@@ -43,6 +47,12 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	if c.Authenticate == nil {
 		c.Authenticate = func(*http.Request) (api.Caller, error) { return api.Caller{Owner: sessions.LocalOwner}, nil }
+	}
+	if c.Stay == nil {
+		c.Stay = func(ctx context.Context, _ api.Caller) (context.Context, context.CancelFunc, error) {
+			ctx, cancel := context.WithCancel(ctx)
+			return ctx, cancel, nil
+		}
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -68,6 +78,7 @@ type visit struct {
 	*Handler
 	w      http.ResponseWriter
 	r      *http.Request
+	caller api.Caller
 	access *host.Access
 }
 
@@ -94,7 +105,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
 			Message: "This API is in beta: send the header OpenAI-Beta once, with the value agents=v1."}
 	}
 	caller.Face = face
-	v := &visit{Handler: h, w: w, r: r, access: h.host.As(caller)}
+	v := &visit{Handler: h, w: w, r: r, caller: caller, access: h.host.As(caller)}
 	return v.route()
 }
 

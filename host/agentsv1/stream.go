@@ -129,15 +129,17 @@ func (v *visit) follow(s sessions.Session, from position, first *event, until se
 		return err
 	}
 	defer sub.Close()
-	ctx, cancel := context.WithCancel(v.ctx())
-	w := &eventWriter{w: v.w, stall: v.config.StallAfter}
-	if w.open() != nil {
-		cancel()
-		return nil
+	ctx, cancel, err := v.config.Stay(v.ctx(), v.caller)
+	if err != nil {
+		return err
 	}
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer cancel()
+	w := &eventWriter{w: v.w, stall: v.config.StallAfter}
+	if w.open() != nil {
+		return nil
+	}
 	group.Go(func() { w.keepAlive(ctx, v.config.CommentEvery, cancel) })
 	if first != nil && w.event(ctx, *first) != nil {
 		return nil
