@@ -83,6 +83,7 @@ func TestHostileRequests(t *testing.T) {
 			require.Contains(t, []int{400, 404}, response.StatusCode, "%s %s", method, path)
 		}
 	}
+	require.Equal(t, before, w.digest(), "nothing was written")
 	events := w.events(w.plain("POST", "/v1/agents/sessions", `{"environment":{"type":"none"},"agent":{"model":"default"},"input":"hello","stream":true}`, nil))
 	foreign := events[len(events)-1].id
 	before = w.digest()
