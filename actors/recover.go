@@ -212,7 +212,7 @@ type leftovers struct {
 	lastAt    sessions.Time            // when the turn last made something durable
 	asked     map[sessions.CallID]bool // calls that clients were asked about
 	waits     sessions.WaitedCalls     // of a turn that waits
-	summaries int                      // that the turn has had made
+	summaries int                      // that were made for that call
 }
 
 // leftOf collects what the frames of a turn tell beyond its messages.
@@ -251,6 +251,9 @@ func (l *leftovers) take(body sessions.FrameBody) {
 		l.text = append(l.text[:min(body.Offset, int64(len(l.text)))], body.Text...)
 	case sessions.MessageAppended:
 		l.text, l.attempt = nil, 0
+		if body.Message.Role == sessions.RoleAssistant {
+			l.summaries = 0
+		}
 	case sessions.Waiting:
 		for _, p := range body.Pending {
 			l.asked[p.CallID] = true

@@ -107,6 +107,24 @@ func TestATurnCutAroundItsSummaryGoesOn(t *testing.T) {
 	}
 }
 
+// Summaries are counted for one model call, also when the turn is taken up in the
+// next one.
+func TestATurnTakenUpCountsTheSummariesOfItsCallAlone(t *testing.T) {
+	tree := treeOf(t, mounts{"/t/one": output(`1`)})
+	first := scripted.Strict(scripted.New(turnsBefore(overflow, text("They met."), calls("/t/one"), hangs)...))
+	w := actortest.Open(t, profiles(first), actortest.Config{Config: actors.Config{Tools: tree}})
+	at := actortest.Key("a")
+	saidBefore(w, at)
+	w.Send(at, "work", actortest.As("r")).Accepted()
+	require.NoError(t, first.Await(t.Context(), 6))
+	second := scripted.Strict(scripted.New(overflow, text("They went on."), text("Yes.")))
+	w = cutAndReopen(t, w, profiles(second), tree)
+	require.Equal(t, "Yes.", w.Send(at, "work", actortest.As("r")).Completed())
+	told := summaries(w, at)
+	require.Len(t, told, 2)
+	require.Equal(t, 1, told[1].Attempt)
+}
+
 func TestASummaryWaitsForAStoreThatIsAway(t *testing.T) {
 	g := &gatedStore{}
 	o := scripted.Strict(scripted.New(turnsBefore(overflow, text("They met."), text("Yes."))...))
@@ -156,14 +174,14 @@ func TestWhateverIsSummarisedWhatIsLeftIsValid(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // not for secrets
 	for round := range 12 {
 		var steps []scripted.Step
-		const turns = 12
+		const turns = 20
 		for range turns {
 			for range random.IntN(4) {
 				steps = append(steps, calls([]string{"/t/one", "/t/two", "/t/one"}[:1+random.IntN(3)]...))
 			}
 			steps = append(steps, text(strings.Repeat("so ", random.IntN(60)+1)))
 		}
-		window := 1200 + random.IntN(2500)
+		window := 3000 + random.IntN(2500)
 		o := scripted.Strict(narrow{scripted.New(steps...), window})
 		w := world(t, o, mounts{"/t/one": output(`"` + strings.Repeat("1", random.IntN(300)) + `"`), "/t/two": output(`2`)})
 		at := actortest.Key("a")

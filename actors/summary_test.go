@@ -162,14 +162,13 @@ func TestASummaryOutlivesARestart(t *testing.T) {
 // A turn that is long by itself is cut behind its user message, which stays.
 func TestALongTurnKeepsItsUserMessage(t *testing.T) {
 	steps := append(slices.Repeat([]scripted.Step{calls("/t/one", "/t/two")}, 30), text("done"))
-	o := scripted.Strict(narrow{scripted.New(steps...), 3000})
+	o := scripted.Strict(narrow{scripted.New(steps...), 2000})
 	w := world(t, o, mounts{"/t/one": output(`"` + strings.Repeat("1", 100) + `"`), "/t/two": output(`"` + strings.Repeat("2", 100) + `"`)},
 		func(p *actors.Profile) { p.MaxIterations = 31 })
 	at := actortest.Key("a")
 	require.Equal(t, "done", w.Say(at, "a long work"))
 	told := summaries(w, at)
-	require.GreaterOrEqual(t, len(told), 2)
-	require.LessOrEqual(t, len(told), 3)
+	require.Greater(t, len(told), 3, "the bound is of one model call")
 	require.Len(t, w.History(at), 1+3*30+1)
 	for _, r := range o.Requests() {
 		if !isSummary(r) {
@@ -245,7 +244,7 @@ func TestAModelThatAlwaysOverflowsEndsTheTurnClearly(t *testing.T) {
 }
 
 // The model may summarise and still not have enough room: that ends too.
-func TestSummariesOfATurnAreBounded(t *testing.T) {
+func TestSummariesForOneCallAreBounded(t *testing.T) {
 	o := scripted.Strict(scripted.Play(scripted.Script{Rules: []scripted.Rule{
 		{When: "Summarise", Steps: []scripted.Step{text("They met.")}},
 		{When: "work", Steps: []scripted.Step{overflow}},

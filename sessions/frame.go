@@ -91,7 +91,7 @@ type (
 	// and models get a summary in place of its messages up to ThroughSeq from now on.
 	Summarised struct {
 		ThroughSeq int64  `json:"throughSeq"`
-		Attempt    int    `json:"attempt"` // 1, or more when the turn had to summarise before
+		Attempt    int    `json:"attempt"` // 1, or more when one was not enough for the same model call
 		Text       string `json:"text"`
 	}
 	// Waiting: the turn needs clients to answer these calls.
