@@ -34,7 +34,7 @@ var askedOfOthers = map[api.Op][]string{
 	api.OpPrompt:        {`{"sessionId":"%","text":"x"}`, `{"sessionId":"%","text":"secret words","requestId":"r1"}`, `{"sessionId":"%","text":"x","busy":"steer"}`},
 	api.OpRetry:         {`{"sessionId":"%"}`, `{"sessionId":"%","requestId":"r1"}`},
 	api.OpCancel:        {`{"sessionId":"%"}`, `{"sessionId":"%","requestId":"r1"}`},
-	api.OpAnswer:        {`{"sessionId":"%","callId":"c","result":1}`},
+	api.OpAnswer:        {`{"sessionId":"%","callId":"c","output":1}`, `{"sessionId":"%","callId":"c","approve":true}`},
 	api.OpSideQuestion:  {`{"sessionId":"%","text":"x"}`},
 	api.OpTurn:          {`{"sessionId":"%","requestId":"r1"}`, `{"sessionId":"%","requestId":"r1","wait":"done"}`},
 	api.OpTurns:         {`{"sessionId":"%"}`},

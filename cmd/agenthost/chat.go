@@ -24,7 +24,7 @@ func (a *app) chatCommand() *cobra.Command {
 terminal lines can be edited, Ctrl-C cancels the turn that runs or empties the
 line, and Ctrl-D leaves. Elsewhere the first prompt that fails ends the chat. When
 a turn waits for an approval, or for what a tool of the client's gives, the next
-line is the answer.
+line is the answer; who leaves instead leaves the turn waiting.
 
 Without --session or --target a new session is made and its id printed to stderr.`,
 		Args: cobra.NoArgs,
@@ -62,24 +62,17 @@ func (a *app) chat(ctx context.Context, conn *connection, f *addressFlags) error
 		if line == "" {
 			continue
 		}
-		err = a.promptInChat(ctx, conn, lines, api.PromptArgs{Address: at, Text: line, Wait: api.WaitPending})
+		err = a.promptInChat(ctx, conn, lines, api.PromptArgs{Address: at, Text: line})
 		switch {
+		case errors.Is(err, errLeft):
+			a.complain("The turn goes on waiting.")
+			return nil
 		case err != nil && onTerminal && canGoOn(ctx, err):
 			a.complain("%s", describe(err))
 		case err != nil:
 			return err
 		}
 	}
-}
-
-// promptInChat shows the turn of a prompt as it comes, and asks the user when it
-// waits.
-func (a *app) promptInChat(ctx context.Context, conn *connection, lines lineReader, args api.PromptArgs) error {
-	result, err := a.promptStreaming(ctx, conn, args)
-	if err != nil || result.Status != api.PromptWaiting {
-		return err
-	}
-	return a.finishWaiting(ctx, conn, lines, args.Address, result)
 }
 
 // nextPrompt waits for a line. SIGINT ends the waiting.

@@ -16,6 +16,7 @@ type framePrinter struct {
 	step, attempt int
 	printed       int64 // bytes of the step's text
 	midLine       bool
+	seen          int64 // the last numbered frame
 }
 
 func (a *app) newFramePrinter() *framePrinter {
@@ -26,8 +27,14 @@ func (a *app) newFramePrinter() *framePrinter {
 	return p
 }
 
-// print shows one frame.
+// print shows one frame, unless it was shown before.
 func (p *framePrinter) print(f sessions.Frame) error {
+	if f.Seq > 0 {
+		if f.Seq <= p.seen {
+			return nil
+		}
+		p.seen = f.Seq
+	}
 	switch body := f.Body.(type) {
 	case sessions.Delta:
 		return p.text(sessions.TextPart(body))

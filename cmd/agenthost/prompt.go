@@ -119,7 +119,11 @@ func (a *app) readPrompt() (string, error) {
 
 // promptStreaming shows the turn of a prompt as it comes.
 func (a *app) promptStreaming(ctx context.Context, conn *connection, args api.PromptArgs) (*api.PromptResult, error) {
-	printer := a.newFramePrinter()
+	return a.promptWith(ctx, conn, args, a.newFramePrinter())
+}
+
+// promptWith sends a prompt and has its turn shown by a printer.
+func (a *app) promptWith(ctx context.Context, conn *connection, args api.PromptArgs, printer *framePrinter) (*api.PromptResult, error) {
 	result, err := conn.ask(ctx, args, printer.print)
 	if endErr := printer.endLine(); err == nil {
 		err = endErr

@@ -53,14 +53,20 @@ func (a *app) printSession(s sessions.Session) error {
 	if s.ActiveTurn != nil {
 		add("turn", fmt.Sprintf("%s, %s since %s", s.ActiveTurn.TurnID, s.ActiveTurn.Status, s.ActiveTurn.StartedAt))
 	}
-	for _, p := range s.Pending {
-		add("waits", fmt.Sprintf("%s, call %s of %s with %s", p.Kind, p.CallID, p.Path, p.Args))
-	}
 	add("tokens", usageText(s.Usage))
 	if s.LastError != nil {
 		add("error", string(s.LastError.Code)+": "+s.LastError.Message)
 	}
-	return t.write(a.stdout)
+	if err := t.write(a.stdout); err != nil {
+		return err
+	}
+	for _, p := range s.Pending { // whole: nobody should approve what he cannot read
+		waits := fmt.Sprintf("waits        %s, call %s of %s with %s", p.Kind, p.CallID, p.Path, p.Args)
+		if _, err := fmt.Fprintln(a.stdout, printable(waits)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func usageText(u sessions.Usage) string {
