@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 )
@@ -315,6 +316,14 @@ type CommitTurn struct {
 	// Messages: see CommittedTurn.Steered. It is not for a commit with Wait or End.
 	Steer bool
 	Now   Time
+}
+
+// Completed returns a message of the commit with what it has in common with it,
+// where the message does not say otherwise: the turn and the time.
+func (c CommitTurn) Completed(m Message) Message {
+	m.TurnID = cmp.Or(m.TurnID, c.TurnID)
+	m.CreatedAt = cmp.Or(m.CreatedAt, c.Now)
+	return m
 }
 
 // StartTurn asks for the start of the first queued turn of a session that has

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -31,7 +30,7 @@ func (s *Store) CommitTurn(ctx context.Context, c sessions.CommitTurn) (sessions
 			r.session.Fence.Epoch++
 		}
 		for _, m := range c.Messages {
-			r.append(completed(m, c))
+			r.append(c.Completed(m))
 		}
 		var answer sessions.CommittedTurn
 		if c.Steer {
@@ -60,13 +59,6 @@ func (s *Store) CommitTurn(ctx context.Context, c sessions.CommitTurn) (sessions
 	})
 }
 
-// completed is a message of a step with what it has in common with the step.
-func completed(m sessions.Message, c sessions.CommitTurn) sessions.Message {
-	m.TurnID = cmp.Or(m.TurnID, c.TurnID)
-	m.CreatedAt = cmp.Or(m.CreatedAt, c.Now)
-	return m
-}
-
 // framesOf returns a step's frames, the terminal one last.
 func framesOf(c sessions.CommitTurn) ([]sessions.FrameBody, error) {
 	var bodies []sessions.FrameBody
@@ -76,7 +68,7 @@ func framesOf(c sessions.CommitTurn) ([]sessions.FrameBody, error) {
 			return nil, sessions.Errorf(sessions.CodeInternal, "A step cannot store a frame of type %q.", kind)
 		}
 		if appended, ok := b.(sessions.MessageAppended); ok {
-			b = sessions.MessageAppended{Message: completed(appended.Message, c)}
+			b = sessions.MessageAppended{Message: c.Completed(appended.Message)}
 		}
 		bodies = append(bodies, b)
 	}

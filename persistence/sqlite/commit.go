@@ -50,7 +50,7 @@ func prepareCommit(c sessions.CommitTurn) (*commitment, error) {
 	p.c.Messages = slices.Clone(c.Messages)
 	for i := range p.c.Messages {
 		m := &p.c.Messages[i]
-		complete(m, c)
+		*m = c.Completed(*m)
 		sealedBody, err := encodeMessage(*m)
 		if err != nil {
 			return nil, err
@@ -81,16 +81,6 @@ func prepareCommit(c sessions.CommitTurn) (*commitment, error) {
 	return p, nil
 }
 
-// complete sets what a message of a turn has in common with its commit.
-func complete(m *sessions.Message, c sessions.CommitTurn) {
-	if m.TurnID == "" {
-		m.TurnID = c.TurnID
-	}
-	if m.CreatedAt == 0 {
-		m.CreatedAt = c.Now
-	}
-}
-
 // addFrame prepares one frame. One about a message of the same commit refers to
 // it, if it tells exactly what is stored.
 func (p *commitment) addFrame(b sessions.FrameBody, last bool) error {
@@ -99,7 +89,7 @@ func (p *commitment) addFrame(b sessions.FrameBody, last bool) error {
 		return sessions.Errorf(sessions.CodeInternal, "A step cannot store a frame of type %q.", kind)
 	}
 	if appended, ok := b.(sessions.MessageAppended); ok {
-		complete(&appended.Message, p.c)
+		appended.Message = p.c.Completed(appended.Message)
 		p.bodies = append(p.bodies, appended)
 		if seq, err := p.refersTo(appended.Message); err != nil || seq > 0 {
 			p.frames = append(p.frames, frameRow{kind: kind, messageSeq: seq, body: emptyBody})

@@ -1,6 +1,7 @@
 package repl
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"strings"
@@ -40,15 +41,23 @@ func cellOf(ctx context.Context) *cell {
 	return &cell{}
 }
 
-// write takes in a text of output, a line or several.
-func (c *cell) write(text string) {
-	for line := range strings.SplitSeq(text, "\n") {
-		if c.bytes+len(line)+1 > outputBytes {
-			c.cut = true
+// write takes in a text of output, a line or several. It keeps nothing of text,
+// which may be as large as the memory, and copies no more than there is room for.
+func (c *cell) write(text []byte) {
+	for !c.cut {
+		line, rest, more := bytes.Cut(text, []byte("\n"))
+		room := outputBytes - c.bytes - 1
+		if c.cut = len(line) > room; c.cut {
+			line = bytes.ToValidUTF8(line[:max(room, 0)], nil)
+		}
+		if !c.cut || len(line) > 0 {
+			c.bytes += len(line) + 1
+			c.lines = append(c.lines, string(line))
+		}
+		if !more {
 			return
 		}
-		c.bytes += len(line) + 1
-		c.lines = append(c.lines, line)
+		text = rest
 	}
 }
 

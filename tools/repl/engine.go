@@ -69,10 +69,12 @@ func (e *engine) compile(ctx context.Context, runtime wazero.Runtime) (err error
 	}
 	door := runtime.NewHostModuleBuilder("host")
 	door.NewFunctionBuilder().WithFunc(func(ctx context.Context, m api.Module, at, bytes uint32) {
-		cellOf(ctx).write(textAt(m, at, bytes))
+		text, _ := m.Memory().Read(at, bytes)
+		cellOf(ctx).write(text)
 	}).Export("print")
 	door.NewFunctionBuilder().WithFunc(func(ctx context.Context, m api.Module, at, bytes uint32) {
-		cellOf(ctx).outcome = textAt(m, at, bytes)
+		outcome, _ := m.Memory().Read(at, bytes)
+		cellOf(ctx).outcome = string(outcome)
 	}).Export("outcome")
 	if _, err := door.Instantiate(ctx); err != nil {
 		return err
@@ -176,10 +178,4 @@ func run(ctx context.Context, m api.Module, code []byte) (how uint64, err error)
 		return 0, err
 	}
 	return got[0], nil
-}
-
-// textAt copies a text out of a memory.
-func textAt(m api.Module, at, bytes uint32) string {
-	text, _ := m.Memory().Read(at, bytes)
-	return string(text)
 }

@@ -217,6 +217,10 @@ func TestOutputAndValueAreBounded(t *testing.T) {
 	require.True(t, r.ValueCut)
 	require.Less(t, len(r.Value), valueBytes)
 
+	r = s.run("console.log('x'.repeat(8_000_000)); console.log('after'); 0")
+	require.True(t, r.OutputCut)
+	require.Equal(t, []string{strings.Repeat("x", outputBytes-1)}, r.Output, "what has no room is left out, and all behind it")
+
 	r = s.run("console.log('before'); throw new Error('y'.repeat(100_000))")
 	require.Equal(t, []string{"before"}, r.Output)
 	require.Less(t, len(r.Error.Message), 2*faultBytes)
