@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -159,4 +160,28 @@ func TestPromptsRacingWithClearAll(t *testing.T) {
 	page, err := w.Store.Sessions(t.Context(), sessions.SessionQuery{Owner: actortest.Owner, Limit: 10})
 	require.NoError(t, err)
 	require.Empty(t, page.Sessions)
+}
+
+// slowClear is a store that has hidden what it clears long before it is done.
+type slowClear struct{ sessions.Store }
+
+func (s slowClear) ClearOwner(ctx context.Context, c sessions.ClearOwner, hidden func(sessions.Incarnation, int64)) (sessions.Receipt, error) {
+	receipt, err := s.Store.ClearOwner(ctx, c, hidden)
+	time.Sleep(time.Hour)
+	return receipt, err
+}
+
+func TestClearAllPastItsGraceSaysHowManySessionsItHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := actortest.NewInBubble(t, profiles(script(scripted.Step{Text: "one"}, scripted.Step{Text: "two"})),
+			actortest.Config{Wrap: func(s sessions.Store) sessions.Store { return slowClear{s} }})
+		w.Say(actortest.Key("a"), "hello")
+		w.Say(actortest.Key("b"), "hello")
+		r, err := w.System.ClearAll(t.Context(), actors.ClearAll{Owner: actortest.Owner, Grace: 3 * time.Second})
+		require.NoError(t, err)
+		require.True(t, r.Pending)
+		require.False(t, r.Receipt.Complete)
+		require.EqualValues(t, 2, r.Receipt.Sessions)
+		time.Sleep(time.Hour)
+	})
 }

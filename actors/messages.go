@@ -274,6 +274,7 @@ type (
 	// hidden: the store's first transaction of a deletion is durable.
 	hidden struct {
 		deletion *deletion
+		count    int64                     // of sessions
 		gone     []sessions.DeletedSession // of a delete
 		upTo     sessions.Incarnation      // of a clear-all: the newest life it has ended
 	}

@@ -27,9 +27,9 @@ func (r *root) startClear(ctx actor.Context, msg *ClearAll) {
 	r.clearing[msg.Owner] = d
 	r.storing++
 	r.deps.background(func(c context.Context) {
-		receipt, err := r.deps.store.ClearOwner(c, cmd, func(upTo sessions.Incarnation) {
+		receipt, err := r.deps.store.ClearOwner(c, cmd, func(upTo sessions.Incarnation, count int64) {
 			r.deps.feed.EndOwner(msg.Owner, upTo, feed.Deleted)
-			r.deps.send(r.deps.root, &hidden{deletion: d, upTo: upTo})
+			r.deps.send(r.deps.root, &hidden{deletion: d, count: count, upTo: upTo})
 			r.deps.deleted()
 		})
 		r.deps.send(r.deps.root, &deletionStored{d, &receipt, err})

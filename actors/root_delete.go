@@ -20,7 +20,7 @@ type deletion struct {
 	reply chan<- DeleteReply
 
 	isHidden bool
-	hidden   int64 // sessions, once isHidden; a clear does not know
+	hidden   int64 // sessions, once isHidden
 	stored   bool
 	all      bool // it is a clear-all
 	receipt  *sessions.Receipt
@@ -93,7 +93,7 @@ func (r *root) storeDelete(d *deletion, msg *Delete) {
 			for _, s := range gone {
 				r.deps.feed.End(s.Fence.Incarnation, feed.Deleted)
 			}
-			r.deps.send(r.deps.root, &hidden{deletion: d, gone: gone})
+			r.deps.send(r.deps.root, &hidden{deletion: d, count: int64(len(gone)), gone: gone})
 			r.deps.deleted()
 		})
 		r.deps.send(r.deps.root, &deletionStored{d, receipt, err})
@@ -104,7 +104,7 @@ func (r *root) storeDelete(d *deletion, msg *Delete) {
 // begins here: until then nothing is promised.
 func (r *root) handleHidden(ctx actor.Context, msg *hidden) {
 	d := msg.deletion
-	d.isHidden, d.hidden = true, int64(len(msg.gone))
+	d.isHidden, d.hidden = true, msg.count
 	d.timer = time.AfterFunc(d.grace, func() { r.deps.send(r.deps.root, &graceOver{d}) })
 	if r.clearing[d.owner] == d {
 		r.tellGone(d.owner, "")

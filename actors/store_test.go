@@ -116,15 +116,15 @@ func (g *gatedStore) Resolve(ctx context.Context, owner sessions.Owner, at sessi
 	return means, err
 }
 
-func (g *gatedStore) ClearOwner(ctx context.Context, c sessions.ClearOwner, hidden func(sessions.Incarnation)) (sessions.Receipt, error) {
-	return g.Store.ClearOwner(ctx, c, func(upTo sessions.Incarnation) {
+func (g *gatedStore) ClearOwner(ctx context.Context, c sessions.ClearOwner, hidden func(sessions.Incarnation, int64)) (sessions.Receipt, error) {
+	return g.Store.ClearOwner(ctx, c, func(upTo sessions.Incarnation, count int64) {
 		g.mu.Lock()
 		hook := g.onCleared
 		g.mu.Unlock()
 		if hook != nil {
 			hook()
 		}
-		hidden(upTo)
+		hidden(upTo, count)
 	})
 }
 

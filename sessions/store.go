@@ -103,9 +103,9 @@ type SessionWriter interface {
 
 	// ClearOwner does the same to every session of the owner, and raises the
 	// owner's generation, so that a session made under an older one is refused.
-	// hidden is called once after the first transaction: every life of the owner
-	// up to the one it gets is over.
-	ClearOwner(ctx context.Context, c ClearOwner, hidden func(upTo Incarnation)) (Receipt, error)
+	// hidden, when not nil, is called once after the first transaction: every life
+	// of the owner up to the one it gets is over, with so many sessions.
+	ClearOwner(ctx context.Context, c ClearOwner, hidden func(upTo Incarnation, count int64)) (Receipt, error)
 }
 
 // TurnWriter accepts and carries on turns.

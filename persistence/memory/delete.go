@@ -97,7 +97,7 @@ func (s *Store) forget(owner sessions.Owner, ended map[sessions.SessionID]bool, 
 }
 
 // ClearOwner ends all sessions of an owner; see the port.
-func (s *Store) ClearOwner(ctx context.Context, c sessions.ClearOwner, hidden func(upTo sessions.Incarnation)) (sessions.Receipt, error) {
+func (s *Store) ClearOwner(ctx context.Context, c sessions.ClearOwner, hidden func(upTo sessions.Incarnation, count int64)) (sessions.Receipt, error) {
 	var last sessions.Incarnation
 	receipt, err := write(ctx, s, func() (sessions.Receipt, error) {
 		receipt := sessions.Receipt{Rows: map[string]int64{}, Complete: true}
@@ -112,7 +112,7 @@ func (s *Store) ClearOwner(ctx context.Context, c sessions.ClearOwner, hidden fu
 		return receipt, nil
 	})
 	if err == nil && hidden != nil {
-		hidden(last)
+		hidden(last, receipt.Sessions)
 	}
 	return receipt, err
 }

@@ -10,14 +10,14 @@ import (
 
 // ClearOwner ends all sessions of an owner; see the port. It goes on to its end
 // as DeleteSession does.
-func (s *Store) ClearOwner(ctx context.Context, c sessions.ClearOwner, hidden func(sessions.Incarnation)) (sessions.Receipt, error) {
+func (s *Store) ClearOwner(ctx context.Context, c sessions.ClearOwner, hidden func(sessions.Incarnation, int64)) (sessions.Receipt, error) {
 	receipt, _, err := s.awaitRemoval(ctx, c.Owner, func(r *removal) error { return s.clearOwner(c, hidden, r) })
 	return receipt, err
 }
 
-func (s *Store) clearOwner(c sessions.ClearOwner, hidden func(sessions.Incarnation), r *removal) error {
+func (s *Store) clearOwner(c sessions.ClearOwner, hidden func(sessions.Incarnation, int64), r *removal) error {
 	if hidden == nil {
-		hidden = func(sessions.Incarnation) {}
+		hidden = func(sessions.Incarnation, int64) {}
 	}
 	truncated, err := deleting(s, func() (*ended, error) {
 		return doSolo(s.writer, func(l *link) (*ended, error) { return s.truncate(l, c) })
@@ -27,7 +27,7 @@ func (s *Store) clearOwner(c sessions.ClearOwner, hidden func(sessions.Incarnati
 	}
 	if truncated != nil {
 		r.begin(*truncated)
-		hidden(truncated.last)
+		hidden(truncated.last, truncated.sessions)
 		if err := s.removeFolders(truncated.last, r); err != nil {
 			return err
 		}
@@ -43,7 +43,7 @@ func (s *Store) clearOwner(c sessions.ClearOwner, hidden func(sessions.Incarnati
 
 // clearInChunks clears the owner as a delete would, beside the sessions of others.
 // It is done when what was deleted before is gone too.
-func (s *Store) clearInChunks(c sessions.ClearOwner, hidden func(sessions.Incarnation), r *removal) error {
+func (s *Store) clearInChunks(c sessions.ClearOwner, hidden func(sessions.Incarnation, int64), r *removal) error {
 	r.clears = true
 	done := sync.OnceFunc(s.underway.clear(c.Owner))
 	defer done()
@@ -54,7 +54,7 @@ func (s *Store) clearInChunks(c sessions.ClearOwner, hidden func(sessions.Incarn
 		return err
 	}
 	r.begin(end)
-	hidden(end.last)
+	hidden(end.last, end.sessions)
 	lives, err := s.takeHidden(always, c.Owner, r)
 	if err != nil {
 		return err

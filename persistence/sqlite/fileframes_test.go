@@ -360,7 +360,7 @@ func TestAClearCutShortLeavesItsFilesToTheSweep(t *testing.T) {
 	s.accept("b", "two")
 	var after *sqlite.Store
 	receipt, err := s.ClearOwner(t.Context(), sessions.ClearOwner{Owner: sessions.LocalOwner, TombstoneMs: 1 << 40},
-		func(sessions.Incarnation) { after = crashed(t, s.path, sqlite.FramesFile) })
+		func(sessions.Incarnation, int64) { after = crashed(t, s.path, sqlite.FramesFile) })
 	require.NoError(t, err)
 	require.EqualValues(t, 2, receipt.Files)
 	require.Len(t, filesIn(t, after.FrameFolder()), 4)

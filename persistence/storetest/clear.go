@@ -60,8 +60,9 @@ func clearOwner(t *testing.T, f Factory, neighbour bool) {
 
 	var ended []sessions.Incarnation
 	receipt, err := w.store.ClearOwner(t.Context(), sessions.ClearOwner{Owner: owner, TombstoneMs: 30 * day, Now: w.now},
-		func(upTo sessions.Incarnation) {
+		func(upTo sessions.Incarnation, hidden int64) {
 			ended = append(ended, upTo)
+			require.EqualValues(t, count+1, hidden)
 			_, err := w.store.CommitTurn(t.Context(), w.answer(running, "late"))
 			require.ErrorIs(t, err, sessions.ErrFenced)
 		})
