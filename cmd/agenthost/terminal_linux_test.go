@@ -125,6 +125,38 @@ func TestChatOnATerminal(t *testing.T) {
 	require.NotContains(t, messages, "mistake")
 }
 
+// A chat asks for an answer that another client gives first, and goes on.
+func TestAnotherClientAnswersAChat(t *testing.T) {
+	p := newProgram(t)
+	settings := "oracles: {o: {provider: offline}}\nprofiles: {default: {needsApproval: [/builtin/echo]}}\n"
+	require.NoError(t, os.WriteFile(filepath.Join(p.folder, "agenthost.yaml"), []byte(settings), 0o600))
+	p.serve()
+	x := openTerminal(t, p.command("chat", "--target", "demo"))
+	asks := func(text string) {
+		t.Helper()
+		x.sees("> ")
+		x.types("/call builtin/echo {\"text\":\"" + text + "\"}\r")
+		x.sees("Approve? y or n")
+	}
+	asks("one")
+	p.run("answer", "--target", "demo", "--decline")
+	x.types("y\r")
+	x.sees("CONFLICT: ")
+	x.sees("The call was declined")
+	asks("two")
+	p.run("cancel", "--target", "demo")
+	x.types("y\r")
+	x.sees("NOT_FOUND: ")
+	x.sees("CANCELLED: ")
+	asks("three")
+	x.types("y\r")
+	x.sees(`/builtin/echo answered "three"`)
+	asks("four")
+	x.types("\x04")
+	x.sees("The turn goes on waiting")
+	require.NoError(t, x.program.Wait())
+}
+
 func TestColoursAreNotForEverybody(t *testing.T) {
 	p := newProgram(t)
 	version := p.command("prompt", "--target", "demo", "/call builtin/time {}")
