@@ -2,6 +2,7 @@ package agentsv1
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -15,8 +16,9 @@ import (
 
 	"agenthost/host"
 	face "agenthost/host/agentsv1"
+	"agenthost/host/api"
 	"agenthost/host/server"
-	"agenthost/oracle/scripted"
+	"agenthost/oracle"
 	"agenthost/persistence/sqlite"
 	"agenthost/sessions"
 	"agenthost/tools"
@@ -31,30 +33,63 @@ type world struct {
 	client openai.Client
 	url    string
 	file   string
+	fit    fitting
 	stop   func() // ends the host and its doors
 }
 
-func newWorld(t *testing.T, script *scripted.Oracle) *world {
+// fitting says what is special about a world.
+type fitting struct {
+	limits sessions.Limits
+	log    *slog.Logger
+	tools  *tools.Tree                            // nil for those that every host has
+	wrap   func(sessions.Store) sessions.Store    // nil leaves the store alone
+	fit    func(profiles map[string]host.Profile) // nil leaves the one profile alone
+}
+
+func newWorld(t *testing.T, script oracle.Oracle) *world {
 	t.Helper()
-	w := &world{t: t, file: filepath.Join(t.TempDir(), "agenthost.db")}
+	return newFitted(t, script, fitting{})
+}
+
+func newFitted(t *testing.T, script oracle.Oracle, fit fitting) *world {
+	t.Helper()
+	w := &world{t: t, file: filepath.Join(t.TempDir(), "agenthost.db"), fit: fit}
 	w.open(script)
 	t.Cleanup(func() { w.stop() })
 	return w
 }
 
-// open starts a host on the world's file.
-func (w *world) open(script *scripted.Oracle) {
+// open starts a host on the world's file, with doors that know its keys as those of
+// the command do.
+func (w *world) open(script oracle.Oracle) {
 	w.t.Helper()
 	t := w.t
 	store, err := sqlite.Open(t.Context(), w.file, sqlite.Config{Durability: sqlite.DurabilityProcess})
 	require.NoError(t, err)
-	tree := &tools.Tree{}
-	require.NoError(t, tools.MountBuiltins(tree, time.Now))
+	var kept sessions.Store = store
+	if w.fit.wrap != nil {
+		kept = w.fit.wrap(store)
+	}
+	tree := w.fit.tools
+	if tree == nil {
+		tree = &tools.Tree{}
+		require.NoError(t, tools.MountBuiltins(tree, time.Now))
+	}
 	profiles := map[string]host.Profile{sessions.DefaultProfile: {Oracle: script, Tools: []string{"/builtin"}, IdleTTL: 10 * time.Millisecond}}
-	w.host, err = host.New(store, profiles, host.Config{Tools: tree, StopGrace: 100 * time.Millisecond})
+	if w.fit.fit != nil {
+		w.fit.fit(profiles)
+	}
+	w.host, err = host.New(kept, profiles, host.Config{Tools: tree, StopGrace: 100 * time.Millisecond, Limits: w.fit.limits, Logger: w.fit.log})
 	require.NoError(t, err)
 	require.NoError(t, w.host.Start(t.Context()))
-	doors := server.New(server.For(w.host), server.Config{Agents: face.New(w.host, face.Config{})})
+	authenticate := server.Bearer(w.host.Admit)
+	var doors *server.Server
+	stay := func(ctx context.Context, caller api.Caller) (context.Context, context.CancelFunc, error) {
+		return doors.Stay(ctx, caller)
+	}
+	doors = server.New(server.For(w.host), server.Config{Authenticate: authenticate, Readmit: w.host.Readmit,
+		Agents: face.New(w.host, face.Config{Authenticate: authenticate, Stay: stay})})
+	w.host.OnKeys(doors.Recheck)
 	http := httptest.NewServer(doors)
 	w.url = http.URL
 	w.client = openai.NewClient(option.WithBaseURL(http.URL+"/v1"), option.WithAPIKey("any"))
