@@ -27,7 +27,7 @@ func (v *visit) savedAgent(p host.ProfileInfo, started int64) savedAgent {
 	return savedAgent{agentView: viewProfile(p), Object: "agent", CreatedAt: started, UpdatedAt: started, Metadata: map[string]string{}}
 }
 
-func (v *visit) listAgents() error {
+func (v *visit) listAgents(named) error {
 	q, _, err := v.page()
 	if err != nil {
 		return err
@@ -39,8 +39,8 @@ func (v *visit) listAgents() error {
 	return v.reply(page)
 }
 
-func (v *visit) getAgent(name string) error {
-	p, ok := profileNamed(v.access, name)
+func (v *visit) getAgent(n named) error {
+	p, ok := profileNamed(v.access, n.agent)
 	if !ok {
 		return notFound()
 	}
@@ -48,7 +48,7 @@ func (v *visit) getAgent(name string) error {
 }
 
 // createAgent says why there can be no new one.
-func (v *visit) createAgent() error {
+func (v *visit) createAgent(named) error {
 	if _, err := v.body(); err != nil {
 		return err
 	}
@@ -56,8 +56,8 @@ func (v *visit) createAgent() error {
 }
 
 // changeAgent says why an agent cannot be changed or deleted.
-func (v *visit) changeAgent(name string) error {
-	if _, ok := profileNamed(v.access, name); !ok {
+func (v *visit) changeAgent(n named) error {
+	if _, ok := profileNamed(v.access, n.agent); !ok {
 		return notFound()
 	}
 	return invalid("", "The agents of this host are the profiles of its configuration; change or remove this one there and restart the host.")

@@ -268,7 +268,7 @@ func (b *createBody) noProfile(access *host.Access, model string) error {
 }
 
 // createSession makes a session and begins its first turn.
-func (v *visit) createSession() error {
+func (v *visit) createSession(named) error {
 	object, err := v.body()
 	if err != nil {
 		return err
@@ -334,5 +334,5 @@ func (v *visit) begin(n host.NewSession, asked settings, content []sessions.Cont
 	if stream {
 		return v.streamCreation(s, turn)
 	}
-	return v.getSession(at)
+	return v.getSession(named{at: at})
 }

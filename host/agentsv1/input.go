@@ -169,7 +169,8 @@ func join(before, next inputEvent) (all inputEvent, ok bool) {
 
 // postEvents takes the input of a session. All of it is checked before any of it
 // is done.
-func (v *visit) postEvents(at api.Address) error {
+func (v *visit) postEvents(n named) error {
+	at := n.at
 	object, err := v.body()
 	if err != nil {
 		return err

@@ -177,10 +177,15 @@ func viewItems(messages []sessions.Message) (items []itemView) {
 const stepSpan = 256
 
 // listItems lists the items of a session.
-func (v *visit) listItems(at api.Address) error { return v.pageOfItems(at, "") }
+func (v *visit) listItems(n named) error { return v.pageOfItems(n.at, "") }
 
 // listTurnItems lists the items of one turn.
-func (v *visit) listTurnItems(at api.Address, id sessions.TurnID) error { return v.pageOfItems(at, id) }
+func (v *visit) listTurnItems(n named) error {
+	if n.turn == "" {
+		return notFound()
+	}
+	return v.pageOfItems(n.at, n.turn)
+}
 
 // pageOfItems reads messages around the place of the page, and cuts the page from
 // their items.

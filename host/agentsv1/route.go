@@ -10,117 +10,111 @@ import (
 	"agenthost/sessions"
 )
 
+// named is what a path names.
+type named struct {
+	agent    string
+	at       api.Address        // of the session, or of the subagent whose history is asked for
+	subagent sessions.SessionID // "" for none
+	turn     sessions.TurnID
+}
+
+// route is one operation. A segment of its pattern in braces stands for a name.
+type route struct {
+	method, pattern string
+	serve           func(*visit, named) error
+}
+
+// routes are all operations. Whatever else is asked for is not offered.
+var routes = []route{
+	{http.MethodGet, "/openapi.yaml", (*visit).openAPI},
+	{http.MethodGet, "", (*visit).listAgents},
+	{http.MethodPost, "", (*visit).createAgent},
+	{http.MethodGet, "/{agent}", (*visit).getAgent},
+	{http.MethodPost, "/{agent}", (*visit).changeAgent},
+	{http.MethodDelete, "/{agent}", (*visit).changeAgent},
+	{http.MethodGet, "/sessions", (*visit).listSessions},
+	{http.MethodPost, "/sessions", (*visit).createSession},
+	{http.MethodGet, "/sessions/{session}", (*visit).getSession},
+	{http.MethodPost, "/sessions/{session}", (*visit).updateSession},
+	{http.MethodDelete, "/sessions/{session}", (*visit).deleteSession},
+	{http.MethodGet, "/sessions/{session}/events", (*visit).streamEvents},
+	{http.MethodPost, "/sessions/{session}/events", (*visit).postEvents},
+	{http.MethodGet, "/sessions/{session}/items", (*visit).listItems},
+	{http.MethodGet, "/sessions/{session}/turns", (*visit).listTurns},
+	{http.MethodGet, "/sessions/{session}/turns/{turn}", (*visit).getTurn},
+	{http.MethodGet, "/sessions/{session}/turns/{turn}/items", (*visit).listTurnItems},
+	{http.MethodGet, "/sessions/{session}/subagents", (*visit).listSubagents},
+	{http.MethodGet, "/sessions/{session}/subagents/{subagent}", (*visit).getSubagent},
+	{http.MethodGet, "/sessions/{session}/subagents/{subagent}/items", ofSubagent((*visit).listItems)},
+	{http.MethodGet, "/sessions/{session}/subagents/{subagent}/turns", ofSubagent((*visit).listTurns)},
+	{http.MethodGet, "/sessions/{session}/subagents/{subagent}/turns/{turn}", ofSubagent((*visit).getTurn)},
+	{http.MethodGet, "/sessions/{session}/subagents/{subagent}/turns/{turn}/items", ofSubagent((*visit).listTurnItems)},
+}
+
+// reserved are no agents' names: what else is there below Path, and the parts of the
+// beta that this host does not offer.
+var reserved = []string{"automations", "environments", "openapi.yaml", "sessions", "vaults"}
+
+// ofSubagent serves the history of a subagent as that of a session.
+func ofSubagent(serve func(*visit, named) error) func(*visit, named) error {
+	return func(v *visit, n named) (err error) {
+		if n.at, err = v.child(n.at, n.subagent); err != nil {
+			return err
+		}
+		return serve(v, n)
+	}
+}
+
 // route finds the operation by method and path, and runs it.
 func (v *visit) route() error {
 	rest, ok := strings.CutPrefix(v.r.URL.EscapedPath(), Path)
 	if !ok {
 		return unsupported()
 	}
-	var parts []string
-	if rest != "" {
-		for part := range strings.SplitSeq(rest[1:], "/") {
-			name, err := url.PathUnescape(part)
-			if err != nil {
-				return notFound()
+	parts := strings.Split(rest, "/")
+	for i, part := range parts {
+		name, err := url.PathUnescape(part)
+		if err != nil {
+			return notFound()
+		}
+		parts[i] = name
+	}
+	for _, r := range routes {
+		if r.method != v.r.Method {
+			continue
+		}
+		if n, ok := r.match(parts); ok {
+			return r.serve(v, n)
+		}
+	}
+	return unsupported()
+}
+
+// match reads what the parts of a path name, if it is the route's.
+func (r route) match(parts []string) (n named, ok bool) {
+	pattern := strings.Split(r.pattern, "/")
+	if len(pattern) != len(parts) {
+		return n, false
+	}
+	for i, part := range parts {
+		switch pattern[i] {
+		case "{agent}":
+			if slices.Contains(reserved, part) {
+				return n, false
 			}
-			parts = append(parts, name)
+			n.agent = part
+		case "{session}":
+			n.at.SessionID = sessions.SessionID(part)
+		case "{subagent}":
+			n.subagent = sessions.SessionID(part)
+		case "{turn}":
+			n.turn = sessions.TurnID(part)
+		case part:
+		default:
+			return n, false
 		}
 	}
-	switch {
-	case len(parts) > 0 && parts[0] == "openapi.yaml":
-		return v.openAPI(parts[1:])
-	case len(parts) > 0 && parts[0] == "sessions":
-		return v.routeSessions(parts[1:])
-	case len(parts) > 0 && slices.Contains(otherRooms, parts[0]):
-		return unsupported()
-	default:
-		return v.routeAgents(parts)
-	}
-}
-
-// otherRooms are the parts of the beta that this host does not offer, and whose
-// names are therefore no agents'.
-var otherRooms = []string{"automations", "environments", "vaults"}
-
-func (v *visit) routeAgents(parts []string) error {
-	switch {
-	case len(parts) == 0 && v.r.Method == http.MethodGet:
-		return v.listAgents()
-	case len(parts) == 0 && v.r.Method == http.MethodPost:
-		return v.createAgent()
-	case len(parts) == 1 && v.r.Method == http.MethodGet:
-		return v.getAgent(parts[0])
-	case len(parts) == 1 && (v.r.Method == http.MethodPost || v.r.Method == http.MethodDelete):
-		return v.changeAgent(parts[0])
-	}
-	return unsupported()
-}
-
-func (v *visit) routeSessions(parts []string) error {
-	if len(parts) == 0 {
-		switch v.r.Method {
-		case http.MethodGet:
-			return v.listSessions()
-		case http.MethodPost:
-			return v.createSession()
-		}
-		return unsupported()
-	}
-	at := api.Address{SessionID: sessions.SessionID(parts[0])}
-	// Of the operations below a session only these write.
-	if len(parts) == 1 {
-		switch v.r.Method {
-		case http.MethodGet:
-			return v.getSession(at)
-		case http.MethodPost:
-			return v.updateSession(at)
-		case http.MethodDelete:
-			return v.deleteSession(at)
-		}
-		return unsupported()
-	}
-	if v.r.Method == http.MethodPost && len(parts) == 2 && parts[1] == "events" {
-		return v.postEvents(at)
-	}
-	if v.r.Method != http.MethodGet {
-		return unsupported()
-	}
-	if len(parts) == 2 && parts[1] == "events" {
-		return v.streamEvents(at)
-	}
-	if parts[1] == "subagents" {
-		return v.routeSubagents(at, parts[2:])
-	}
-	return v.routeHistory(at, "", parts[1:])
-}
-
-// routeHistory routes the turns and items of a session or a subagent.
-func (v *visit) routeHistory(at api.Address, subagent sessions.SessionID, parts []string) error {
-	switch {
-	case len(parts) == 1 && parts[0] == "items":
-		return v.listItems(at)
-	case len(parts) == 1 && parts[0] == "turns":
-		return v.listTurns(at, subagent)
-	case len(parts) == 2 && parts[0] == "turns":
-		return v.getTurn(at, subagent, sessions.TurnID(parts[1]))
-	case len(parts) == 3 && parts[0] == "turns" && parts[2] == "items":
-		return v.listTurnItems(at, sessions.TurnID(parts[1]))
-	}
-	return unsupported()
-}
-
-func (v *visit) routeSubagents(at api.Address, parts []string) error {
-	switch len(parts) {
-	case 0:
-		return v.listSubagents(at)
-	case 1:
-		return v.getSubagent(at, sessions.SessionID(parts[0]))
-	}
-	child, err := v.child(at, sessions.SessionID(parts[0]))
-	if err != nil {
-		return err
-	}
-	return v.routeHistory(child, child.SessionID, parts[1:])
+	return n, true
 }
 
 // session returns the session that a path names; whatever is wrong with its id is

@@ -9,8 +9,8 @@ import (
 	"agenthost/sessions"
 )
 
-func (v *visit) getSession(at api.Address) error {
-	s, err := v.session(at)
+func (v *visit) getSession(n named) error {
+	s, err := v.session(n.at)
 	if err != nil {
 		return err
 	}
@@ -24,7 +24,7 @@ func (v *visit) getSession(at api.Address) error {
 // listSessions lists the sessions that are nobody's subagents, in the order of
 // their ids, which grow with time. So no session comes twice in one walk, whatever
 // is done to the sessions meanwhile, and after may name one that is gone.
-func (v *visit) listSessions() error {
+func (v *visit) listSessions(named) error {
 	q, values, err := v.page("agent_id", "metadata")
 	if err != nil {
 		return err
@@ -59,7 +59,8 @@ type updateBody struct {
 }
 
 // updateSession changes a session's metadata, whatever the session is doing.
-func (v *visit) updateSession(at api.Address) error {
+func (v *visit) updateSession(n named) error {
+	at := n.at
 	object, err := v.body()
 	if err != nil {
 		return err
@@ -79,7 +80,7 @@ func (v *visit) updateSession(at api.Address) error {
 		return err
 	}
 	if body.Metadata.IsZero() {
-		return v.getSession(at)
+		return v.getSession(n)
 	}
 	metadata, _ := body.Metadata.Value()
 	if metadata == nil {
@@ -113,7 +114,8 @@ const messageUnsettled = "session must be durably idle or failed without require
 
 // deleteSession removes a session that is settled. To whoever has deleted it before
 // the answer is the same again, and nothing is written.
-func (v *visit) deleteSession(at api.Address) error {
+func (v *visit) deleteSession(n named) error {
+	at := n.at
 	s, err := v.session(at)
 	switch code := sessions.CodeOf(err); {
 	case code == sessions.CodeSessionNotFound:

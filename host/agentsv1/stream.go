@@ -78,11 +78,11 @@ func (w *eventWriter) keepAlive(ctx context.Context, every time.Duration, lost f
 
 // streamEvents follows a session: from now on, or behind the event that the
 // reader has had last.
-func (v *visit) streamEvents(at api.Address) error {
+func (v *visit) streamEvents(n named) error {
 	if _, err := v.query(); err != nil {
 		return err
 	}
-	s, err := v.session(at)
+	s, err := v.session(n.at)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (v *visit) streamEvents(at api.Address) error {
 		}
 		from = p
 	} else if active := activeOf(s); active != "" {
-		t, err := v.turn(at, active)
+		t, err := v.turn(n.at, active)
 		if err != nil {
 			return err
 		}

@@ -47,12 +47,12 @@ func (v *visit) refs(at api.Address) (sessions.Session, []sessions.Ref, error) {
 	return s, got.Refs, nil
 }
 
-func (v *visit) listSubagents(at api.Address) error {
+func (v *visit) listSubagents(n named) error {
 	q, _, err := v.page()
 	if err != nil {
 		return err
 	}
-	s, refs, err := v.refs(at)
+	s, refs, err := v.refs(n.at)
 	if err != nil {
 		return err
 	}
@@ -80,8 +80,8 @@ func (v *visit) ref(at api.Address, id sessions.SessionID) (sessions.Session, se
 	return s, refs[i], nil
 }
 
-func (v *visit) getSubagent(at api.Address, id sessions.SessionID) error {
-	s, ref, err := v.ref(at, id)
+func (v *visit) getSubagent(n named) error {
+	s, ref, err := v.ref(n.at, n.subagent)
 	if err != nil {
 		return err
 	}

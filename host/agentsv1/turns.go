@@ -78,16 +78,16 @@ func viewTurnError(e *sessions.ErrorInfo) *turnError {
 	return &turnError{code, e.Message}
 }
 
-func (v *visit) listTurns(at api.Address, subagent sessions.SessionID) error {
+func (v *visit) listTurns(n named) error {
 	q, _, err := v.page()
 	if err != nil {
 		return err
 	}
-	s, err := v.session(at)
+	s, err := v.session(n.at)
 	if err != nil {
 		return err
 	}
-	got, err := v.access.Turns(v.ctx(), &api.TurnsArgs{Address: at, Limit: &q.limit, After: sessions.TurnID(q.after), Ascending: q.ascending})
+	got, err := v.access.Turns(v.ctx(), &api.TurnsArgs{Address: n.at, Limit: &q.limit, After: sessions.TurnID(q.after), Ascending: q.ascending})
 	if q.after != "" && sessions.CodeOf(err) == sessions.CodeNotFound {
 		return unknownAfter()
 	}
@@ -96,7 +96,7 @@ func (v *visit) listTurns(at api.Address, subagent sessions.SessionID) error {
 	}
 	views := make([]turnView, len(got.Turns))
 	for i, t := range got.Turns {
-		views[i] = viewTurn(t, s, subagent)
+		views[i] = viewTurn(t, s, n.subagent)
 	}
 	return v.reply(listOf(views, got.NextCursor != ""))
 }
@@ -114,14 +114,14 @@ func (v *visit) turn(at api.Address, id sessions.TurnID) (sessions.Turn, error) 
 	return got.Turn.Turn, nil
 }
 
-func (v *visit) getTurn(at api.Address, subagent sessions.SessionID, id sessions.TurnID) error {
-	s, err := v.session(at)
+func (v *visit) getTurn(n named) error {
+	s, err := v.session(n.at)
 	if err != nil {
 		return err
 	}
-	t, err := v.turn(at, id)
+	t, err := v.turn(n.at, n.turn)
 	if err != nil {
 		return err
 	}
-	return v.reply(viewTurn(t, s, subagent))
+	return v.reply(viewTurn(t, s, n.subagent))
 }
