@@ -27,10 +27,22 @@ func (a *Access) noteForeign(ctx context.Context, args, result any, err error) {
 	if at == (sessions.Address{}) {
 		return
 	}
+	a.logElsewhere(ctx, at, reflect.TypeOf(args).Elem().Name())
+}
+
+// NoteMissing does the same for a caller who was told by other words than those of
+// an operation that there is no session of this id. asked names the request.
+func (a *Access) NoteMissing(ctx context.Context, id sessions.SessionID, asked string) {
+	if a.host.DemandsKeys() && !a.caller.Admin && sessions.CheckSessionID("", id) == nil {
+		a.logElsewhere(ctx, sessions.Address{ID: id}, asked)
+	}
+}
+
+func (a *Access) logElsewhere(ctx context.Context, at sessions.Address, asked string) {
 	foreign, err := a.host.store.Elsewhere(ctx, a.caller.Owner, at)
 	if err == nil && foreign {
 		a.host.config.Logger.Warn("a session of another owner was asked for", "owner", a.caller.Owner, "key", a.caller.Key,
-			"args", reflect.TypeOf(args).Elem().Name())
+			"args", asked)
 	}
 }
 

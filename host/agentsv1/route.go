@@ -84,7 +84,11 @@ func (v *visit) route() error {
 			continue
 		}
 		if n, ok := r.match(parts); ok {
-			return r.serve(v, n)
+			err := r.serve(v, n)
+			if n.at.SessionID != "" && err != nil && problemOf(err).Code == typeNotFound {
+				v.access.NoteMissing(v.ctx(), n.at.SessionID, "agents "+v.r.Method)
+			}
+			return err
 		}
 	}
 	return unsupported()
