@@ -189,6 +189,10 @@ func (s *System) Resident(life sessions.Incarnation) bool { return s.deps.reside
 // DedupTTL is how long an ended request id is remembered.
 func (s *System) DedupTTL() time.Duration { return s.deps.dedupTTL }
 
+// TombstoneMs is for how long it is known of what was deleted that it was there, in
+// milliseconds.
+func (s *System) TombstoneMs() int64 { return tombstoneMs(s.deps.dedupTTL) }
+
 // Stopped is closed when the system has stopped.
 func (s *System) Stopped() <-chan struct{} { return s.stopped }
 

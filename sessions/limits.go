@@ -28,6 +28,7 @@ type Limits struct {
 	FramesPerSession  int64 // framesPerSession: frames that a session keeps; older ones are cut
 	SubagentDepth     int   // subagentDepth: levels of sub-agents below a session that is none, on all hosts
 	Connections       int   // connections: open at one address
+	SavedAgents       int   // savedAgents: saved by one owner
 }
 
 // DefaultLimits returns the limits of a host that configures none.
@@ -52,6 +53,7 @@ func DefaultLimits() Limits {
 		FramesPerSession:  100_000,
 		SubagentDepth:     8,
 		Connections:       8_192,
+		SavedAgents:       1_000,
 	}
 }
 
@@ -78,6 +80,7 @@ func (l Limits) OrDefaults() Limits {
 		FramesPerSession:  cmp.Or(l.FramesPerSession, d.FramesPerSession),
 		SubagentDepth:     cmp.Or(l.SubagentDepth, d.SubagentDepth),
 		Connections:       cmp.Or(l.Connections, d.Connections),
+		SavedAgents:       cmp.Or(l.SavedAgents, d.SavedAgents),
 	}
 }
 

@@ -27,6 +27,7 @@ type Store interface {
 	RefStore
 	UsageStore
 	KeyStore
+	AgentStore
 	HostStore
 }
 
@@ -260,6 +261,30 @@ type KeyStore interface {
 	RevokeKey(ctx context.Context, id KeyID, now Time) (AccessKey, error)
 	// Keys returns every key there ever was, oldest first.
 	Keys(ctx context.Context) ([]StoredKey, error)
+}
+
+// AgentStore keeps what owners have saved to make sessions from. As keys it is
+// configuration: neither a delete nor a clear of sessions touches it.
+type AgentStore interface {
+	// CreateAgent saves an agent, or returns the stored one unchanged with Created
+	// false when its id exists already. PAYLOAD_TOO_LARGE when the owner has Most. A
+	// repeat of a claimed request id stores nothing and returns the agent as it is
+	// now; REQUEST_CONFLICT when the id was used to save another one, SESSION_DELETED
+	// when the agent was deleted since. The claims of agents do not meet those of
+	// sessions.
+	CreateAgent(ctx context.Context, c CreateAgent) (CreatedAgent, error)
+	// UpdateAgent replaces all of an agent but its id, owner and CreatedAt, and
+	// returns it with its new Version. ErrNoAgent when there is none, and
+	// ErrAgentChanged, without a write, when the stored one has another Version.
+	UpdateAgent(ctx context.Context, a SavedAgent) (SavedAgent, error)
+	// DeleteAgent removes an agent, and leaves of it a tombstone without any of its
+	// texts. One that was removed before is no error and no write for as long as the
+	// tombstone is kept; ErrNoAgent when there was none.
+	DeleteAgent(ctx context.Context, c DeleteAgent) error
+	// Agent returns an agent, else ErrNoAgent.
+	Agent(ctx context.Context, owner Owner, id AgentID) (SavedAgent, error)
+	// Agents returns agents of an owner in the order of their ids.
+	Agents(ctx context.Context, q AgentQuery) ([]SavedAgent, error)
 }
 
 // TurnReader answers questions about turns and claims.

@@ -13,7 +13,7 @@ import (
 var tables = map[string]string{
 	"claims": "dedupe_claims", "claimGraves": "claim_tombstones", "sessionGraves": "session_tombstones",
 	"pending": "pending_prompts", "summaries": "session_summaries",
-	"waited": "waited_calls",
+	"waited": "waited_calls", "agents": "saved_agents", "agentClaims": "agent_claims", "agentGraves": "agent_tombstones",
 }
 
 // Rows returns every item of every collection of the store as text, by

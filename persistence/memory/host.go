@@ -29,6 +29,8 @@ func (s *Store) Sweep(ctx context.Context, now sessions.Time) error {
 		maps.DeleteFunc(s.claims, func(_ ownRequest, c claim) bool { return !c.alive(now) })
 		maps.DeleteFunc(s.claimGraves, func(_ hash, g claimGrave) bool { return g.expires <= now })
 		maps.DeleteFunc(s.sessionGraves, func(_ hash, g sessionGrave) bool { return g.expires <= now })
+		maps.DeleteFunc(s.agentClaims, func(_ hash, c agentClaim) bool { return c.expires <= now })
+		maps.DeleteFunc(s.agentGraves, func(_ hash, expires sessions.Time) bool { return expires <= now })
 		return true, nil
 	})
 	return err

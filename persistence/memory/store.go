@@ -29,6 +29,9 @@ type Store struct {
 	ownerUsage    map[ownUsage]sessions.Usage
 	unheard       []sessions.DeletedSession
 	accessKeys    []sessions.StoredKey // oldest first
+	agents        map[ownAgent]sessions.SavedAgent
+	agentClaims   map[hash]agentClaim
+	agentGraves   map[hash]sessions.Time // when they expire
 }
 
 var _ sessions.Store = (*Store)(nil)
@@ -50,6 +53,10 @@ type (
 	ownUsage struct {
 		owner sessions.Owner
 		of    usageKey
+	}
+	ownAgent struct {
+		owner sessions.Owner
+		id    sessions.AgentID
 	}
 )
 
@@ -74,6 +81,9 @@ func New(cfg Config) *Store {
 		claimGraves:   map[hash]claimGrave{},
 		sessionGraves: map[hash]sessionGrave{},
 		ownerUsage:    map[ownUsage]sessions.Usage{},
+		agents:        map[ownAgent]sessions.SavedAgent{},
+		agentClaims:   map[hash]agentClaim{},
+		agentGraves:   map[hash]sessions.Time{},
 	}
 	if s.keep == 0 {
 		s.keep = sessions.DefaultLimits().FramesPerSession

@@ -14,6 +14,10 @@ var sweeps = []string{
         INDEXED BY claim_tombstones_expiring WHERE expires_ms <= ? LIMIT ?)`,
 	`DELETE FROM session_tombstones WHERE session_hash IN (SELECT session_hash FROM session_tombstones
         INDEXED BY session_tombstones_expiring WHERE expires_ms <= ? LIMIT ?)`,
+	`DELETE FROM agent_claims WHERE request_hash IN (SELECT request_hash FROM agent_claims
+        INDEXED BY agent_claims_expiring WHERE expires_ms <= ? LIMIT ?)`,
+	`DELETE FROM agent_tombstones WHERE agent_hash IN (SELECT agent_hash FROM agent_tombstones
+        INDEXED BY agent_tombstones_expiring WHERE expires_ms <= ? LIMIT ?)`,
 }
 
 // Sweep removes what has expired and what deletes have left; see the port.

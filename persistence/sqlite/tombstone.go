@@ -23,6 +23,16 @@ func (k tombstones) session(owner sessions.Owner, id sessions.SessionID) []byte 
 	return k.hash('s', string(owner), string(id))
 }
 
+// agent returns the hash of an owner's saved agent's id.
+func (k tombstones) agent(owner sessions.Owner, id sessions.AgentID) []byte {
+	return k.hash('a', string(owner), string(id))
+}
+
+// agentRequest returns the hash of a request id that an owner saves an agent under.
+func (k tombstones) agentRequest(owner sessions.Owner, id sessions.RequestID) []byte {
+	return k.hash('q', string(owner), string(id))
+}
+
 func (k tombstones) hash(kind byte, owner, id string) []byte {
 	mac := hmac.New(sha256.New, k.key)
 	// The length keeps ("ab", "c") and ("a", "bc") apart.

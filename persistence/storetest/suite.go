@@ -113,6 +113,7 @@ func (f Factory) Run(t *testing.T) {
 		{"residue", testResidue},
 		{"usage", testUsage},
 		{"keys", testKeys},
+		{"saved agents", testSavedAgents},
 		{"announce", testAnnounce},
 		{"clear", testClear},
 		{"sweep", testSweep},

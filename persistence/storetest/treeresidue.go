@@ -64,7 +64,9 @@ func tablesCovered(t *testing.T, f Factory) {
 	s := w.busyLife("marked")
 	w.refer(s, "far", sessions.Remote)
 	w.key(owner, "secret")
+	saved := w.save(w.markedAgent("marked"))
 	look()
+	require.NoError(t, w.deleteAgent(saved.Owner, saved.ID))
 	receipt, _ := w.delete(sessions.DeleteSession{At: addressOf(s), Announce: true})
 	look()
 	for _, table := range all {
