@@ -75,17 +75,20 @@ func (a *agent) inference(p *Prompt) (sessions.Inference, error) {
 	if len(asked.ClientTools) == 0 {
 		return a.profile.inference(asked), nil
 	}
-	if err := a.deps.checkClientTools("/args/clientTools", asked.ClientTools); err != nil {
+	const field = "/args/clientTools"
+	if err := a.deps.checkClientTools(field, asked.ClientTools); err != nil {
 		return asked, err
 	}
-	plain, err := plainClientTools(asked.ClientTools)
+	plain, err := plainClientTools(field, asked.ClientTools)
 	if err != nil {
 		return asked, err
 	}
 	asked.ClientTools = plain
 	asked = a.profile.inference(asked)
-	_, err = tools.ClientTools(asked.ClientTools) // those of the profile are among them now
-	return asked, err
+	if _, err := tools.ClientTools(field, asked.ClientTools); err != nil { // those of the profile are among them now
+		return asked, sessions.InvalidField(field, "%s", sessions.AsError(err).Message).Because(err)
+	}
+	return asked, nil
 }
 
 // address is how the store finds the session: as it was first asked for, so

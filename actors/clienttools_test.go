@@ -62,7 +62,7 @@ func TestClientToolsThatCannotBe(t *testing.T) {
 		})
 	}
 	for name, change := range map[string]func(*actors.Profile){
-		"/profiles/default/clientTools": func(p *actors.Profile) {
+		"/profiles/default/clientTools/0": func(p *actors.Profile) {
 			p.ClientTools = []sessions.ClientTool{{Path: "/a", Schema: json.RawMessage(`[]`)}}
 		},
 		"/profiles/default/needsApproval": func(p *actors.Profile) { p.NeedsApproval = []string{"/a//b"} },

@@ -147,7 +147,7 @@ func (l localAgents) ended(ctx context.Context, child sessions.Ref, id sessions.
 	if err != nil {
 		return subagent.Work{}, err
 	}
-	turn, err := l.deps.awaitTurn(ctx, s, id, sessions.TurnStatus.Terminal)
+	turn, _, err := l.deps.awaitTurn(ctx, s, id, false)
 	if err != nil {
 		return subagent.Work{}, err
 	}

@@ -70,7 +70,7 @@ func (p Profile) withDefaults(idleTTL time.Duration) Profile {
 	p.OnScopeViolation = cmp.Or(p.OnScopeViolation, Fail)
 	p.OnToolError = cmp.Or(p.OnToolError, Report)
 	p.model = p.Oracle.Name()
-	p.ClientTools, _ = plainClientTools(p.ClientTools) // they were checked
+	p.ClientTools, _ = plainClientTools("", p.ClientTools) // they were checked
 	return p
 }
 

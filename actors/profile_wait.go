@@ -15,19 +15,16 @@ func (p Profile) checkWaits(name, field string) error {
 			return sessions.InvalidField(field+"/needsApproval", "Profile %q wants approval for %q, which is no path.", name, path)
 		}
 	}
-	if _, err := plainClientTools(p.ClientTools); err != nil {
-		return sessions.InvalidField(field+"/clientTools", "Profile %q has client tools that cannot be used: %s",
-			name, sessions.AsError(err).Message).Because(err)
-	}
-	return nil
+	_, err := plainClientTools(field+"/clientTools", p.ClientTools)
+	return err
 }
 
 // checkClientTools returns INVALID_REQUEST when a tool that clients run has the
 // place of a mounted one.
 func (d *deps) checkClientTools(field string, list []sessions.ClientTool) error {
-	clients, err := tools.ClientTools(list)
+	clients, err := tools.ClientTools(field, list)
 	if err != nil {
-		return sessions.InvalidField(field, "The client tools cannot be used: %s", sessions.AsError(err).Message).Because(err)
+		return err
 	}
 	for _, m := range clients {
 		if other := d.tree.Clash(m); other != nil {
@@ -40,8 +37,8 @@ func (d *deps) checkClientTools(field string, list []sessions.ClientTool) error 
 
 // plainClientTools returns client tools in the form in which a store gives them
 // back, in the byte order of their paths.
-func plainClientTools(list []sessions.ClientTool) ([]sessions.ClientTool, error) {
-	clients, err := tools.ClientTools(list)
+func plainClientTools(field string, list []sessions.ClientTool) ([]sessions.ClientTool, error) {
+	clients, err := tools.ClientTools(field, list)
 	if err != nil || len(clients) == 0 {
 		return nil, err
 	}
@@ -49,7 +46,7 @@ func plainClientTools(list []sessions.ClientTool) ([]sessions.ClientTool, error)
 	for i, m := range clients {
 		schema, err := canonical(m.Spec.Schema)
 		if err != nil {
-			return nil, sessions.InvalidField("", "The schema of the client tool at %s %s.", m.Path, err)
+			return nil, sessions.InvalidField(field, "The schema of the client tool at %s %s.", m.Path, err)
 		}
 		plain[i] = sessions.ClientTool{Path: m.Path, Description: m.Spec.Description, Schema: schema}
 	}

@@ -39,7 +39,7 @@ func kindOf(pending []sessions.Pending, id sessions.CallID) sessions.PendingKind
 
 // prepareClients makes the turn's tools that clients run callable.
 func (r *run) prepareClients() (err error) {
-	r.clients, err = tools.ClientTools(r.turn.Inference.ClientTools)
+	r.clients, err = tools.ClientTools("", r.turn.Inference.ClientTools)
 	for _, m := range r.clients {
 		if other := r.deps.tree.Clash(m); other != nil {
 			r.deps.log.Warn("a client's tool hides a mounted one", r.named("path", m.Path, "mounted", other.Path)...)

@@ -105,7 +105,7 @@ func (s *side) infer(ctx context.Context) (text string, used sessions.Usage, fai
 	}()
 	var said strings.Builder
 	var runes wholeRunes
-	clients, err := tools.ClientTools(s.inference.ClientTools)
+	clients, err := tools.ClientTools("", s.inference.ClientTools)
 	if err != nil {
 		return "", used, sessions.AsError(err)
 	}

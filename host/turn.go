@@ -23,17 +23,24 @@ func (a *Access) Turn(ctx context.Context, args *api.TurnArgs) (*api.TurnResult,
 	if err != nil {
 		return nil, err
 	}
-	await := a.awaitOf(args.Wait)
-	for await != nil && !turn.Status.Terminal() && (args.Wait == api.WaitDone || turn.Status != sessions.TurnIsWaiting) {
-		if _, err = await(ctx, s, turn.TurnID); err != nil {
+	open := s.Awaits(turn.TurnID)
+	for waits(args.Wait, turn, open) {
+		awaited := turn.TurnID
+		if open, err = a.await(ctx, s, awaited, args.Wait); err != nil {
 			return nil, err
 		}
 		// Text that the turn has not read is a turn of its own now.
 		if turn, err = a.turn(ctx, s, args); err != nil {
 			return nil, err
 		}
+		if turn.TurnID != awaited {
+			open = nil
+		}
 	}
 	result := &api.TurnResult{Turn: api.TurnWithAnswer{Turn: turn}}
+	if turn.Status == sessions.TurnIsWaiting {
+		result.Pending = open
+	}
 	if turn.FinalSeq > 0 {
 		page, err := a.host.store.Messages(ctx, s.Fence.Incarnation, sessions.MessageQuery{AfterSeq: turn.FinalSeq - 1, Limit: 1})
 		if err != nil {
@@ -44,16 +51,26 @@ func (a *Access) Turn(ctx context.Context, args *api.TurnArgs) (*api.TurnResult,
 	return result, nil
 }
 
-// awaitOf returns what waits as it is asked for, nil for nothing.
-func (a *Access) awaitOf(wait api.Wait) func(context.Context, sessions.Session, sessions.TurnID) (sessions.Turn, error) {
-	switch wait {
-	case api.WaitDone:
-		return a.host.system.AwaitTurn
-	case api.WaitPending:
-		return a.host.system.AwaitPending
+// waits reports whether a turn is to be awaited.
+func waits(wait api.Wait, turn sessions.Turn, open []sessions.Pending) bool {
+	switch {
+	case turn.Status.Terminal():
+		return false
+	case wait == api.WaitPending:
+		return turn.Status != sessions.TurnIsWaiting || len(open) == 0
 	default:
-		return nil
+		return wait == api.WaitDone
 	}
+}
+
+// await waits for a turn as it is asked for, and returns the calls it waits for.
+func (a *Access) await(ctx context.Context, s sessions.Session, id sessions.TurnID, wait api.Wait) (open []sessions.Pending, err error) {
+	if wait == api.WaitPending {
+		_, open, err = a.host.system.AwaitPending(ctx, s, id)
+	} else {
+		_, err = a.host.system.AwaitTurn(ctx, s, id)
+	}
+	return open, err
 }
 
 func (a *Access) turn(ctx context.Context, s sessions.Session, args *api.TurnArgs) (sessions.Turn, error) {

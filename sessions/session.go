@@ -50,6 +50,15 @@ func (s Session) Key() Key {
 	return Key{Target: s.TargetKey, Profile: s.ProfileKey}
 }
 
+// Awaits returns the calls of a turn of the session that wait for clients, none
+// when it does not wait or every call is answered.
+func (s Session) Awaits(id TurnID) []Pending {
+	if s.ActiveTurn == nil || s.ActiveTurn.TurnID != id {
+		return nil
+	}
+	return s.Pending
+}
+
 // ActiveTurn is the turn of a session that is running or waiting.
 type ActiveTurn struct {
 	TurnID    TurnID     `json:"turnId"`

@@ -2,6 +2,7 @@ package tests
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,6 +45,10 @@ func TestAWaitOutlivesItsHostThroughEveryDoor(t *testing.T) {
 		got := hosttest.Result[api.SessionGetResult](t, call.call(api.OpSessionGet, api.SessionGetArgs{Address: atK}))
 		require.Equal(t, waits.Pending, got.Session.Pending)
 		require.Equal(t, waits.Pending, call.waits("r1").Pending, "a repetition joins the wait")
+		for _, wait := range []api.Wait{"", api.WaitAccepted, api.WaitPending} {
+			shown := hosttest.Result[api.TurnResult](t, call.call(api.OpTurn, api.TurnArgs{Address: atK, RequestID: "r1", Wait: wait}))
+			require.Equal(t, waits.Pending, shown.Pending)
+		}
 		answer := api.AnswerArgs{Address: atK, CallID: waits.Pending[0].CallID, Approve: new(true)}
 		for range 2 {
 			require.True(t, hosttest.Result[api.AnswerResult](t, call.call(api.OpAnswer, answer)).Accepted)
@@ -53,6 +58,21 @@ func TestAWaitOutlivesItsHostThroughEveryDoor(t *testing.T) {
 		done := hosttest.Result[api.TurnResult](t, call.call(api.OpTurn, api.TurnArgs{Address: atK, RequestID: "r1", Wait: api.WaitDone}))
 		require.Equal(t, sessions.TurnIsCompleted, done.Turn.Status)
 	})
+}
+
+// Who awaits a turn behind the last answer is not told that it waits, since there
+// is nothing left to answer.
+func TestATurnWhoseCallsAreAnsweredIsNotSaidToWait(t *testing.T) {
+	h := hosttest.New(t, waitingHost())
+	call := caller{t, goDoor(t, h)}
+	for i := range 50 {
+		id := sessions.RequestID(fmt.Sprintf("r%d", i))
+		waits := call.waits(id)
+		hosttest.Result[api.AnswerResult](t, call.call(api.OpAnswer, api.AnswerArgs{Address: atK, CallID: waits.Pending[0].CallID, Approve: new(true)}))
+		got := hosttest.Result[api.TurnResult](t, call.call(api.OpTurn, api.TurnArgs{Address: atK, RequestID: id, Wait: api.WaitPending}))
+		require.Equal(t, sessions.TurnIsCompleted, got.Turn.Status)
+		require.Empty(t, got.Pending)
+	}
 }
 
 // case 42: cancel while an approval is pending, then prompt, through every door.

@@ -11,17 +11,17 @@ import (
 // ClientTools returns tools that clients run as they stand beside those of a
 // tree, in the byte order of their paths. They have no Tool. It is
 // INVALID_REQUEST when a path is none, a schema cannot be used, or two of them
-// have the same path or function name; details.field is the JSON pointer within
-// the list.
-func ClientTools(list []sessions.ClientTool) ([]*Mounted, error) {
+// have the same path or function name; details.field is the JSON pointer of the
+// tool below field, that of the list.
+func ClientTools(field string, list []sessions.ClientTool) ([]*Mounted, error) {
 	all := make([]*Mounted, 0, len(list))
 	for i, t := range list {
 		m, err := newClientTool(t)
 		if err != nil {
-			return nil, sessions.InvalidField(pointer(i), "The client tool %q cannot be used: %s", t.Path, messageOf(err)).Because(err)
+			return nil, sessions.InvalidField(field+pointer(i), "The client tool %q cannot be used: %s", t.Path, messageOf(err)).Because(err)
 		}
 		if other := m.clash(all); other != nil {
-			return nil, sessions.InvalidField(pointer(i), "The client tools at %s and %s would both be called %q by a model; choose another path.",
+			return nil, sessions.InvalidField(field+pointer(i), "The client tools at %s and %s would both be called %q by a model; choose another path.",
 				m.Path, other.Path, m.Function)
 		}
 		all = append(all, m)

@@ -11,7 +11,7 @@ import (
 
 func TestClientToolsStandBesideMountedOnes(t *testing.T) {
 	tree := treeOf(t, "/a/b", "/a/c", "/z")
-	clients, err := ClientTools([]sessions.ClientTool{
+	clients, err := ClientTools("/tools", []sessions.ClientTool{
 		{Path: "m/own", Description: "an \xff", Schema: json.RawMessage(`{"type":"object","required":["x"]}`)},
 		{Path: "/a/c"},
 	})
@@ -38,11 +38,11 @@ func TestClientToolsThatCannotBeUsed(t *testing.T) {
 	for _, bad := range []sessions.ClientTool{
 		{Path: "/a//b"}, {Path: "a"}, {Path: "/b", Schema: json.RawMessage(`{"type":"array"}`)}, {Path: "/b", Schema: json.RawMessage(`{`)},
 	} {
-		_, err := ClientTools([]sessions.ClientTool{good, bad})
+		_, err := ClientTools("/tools", []sessions.ClientTool{good, bad})
 		require.Equal(t, sessions.CodeInvalidRequest, sessions.CodeOf(err))
-		require.Equal(t, "/1", sessions.AsError(err).Details["field"])
+		require.Equal(t, "/tools/1", sessions.AsError(err).Details["field"])
 	}
-	none, err := ClientTools(nil)
+	none, err := ClientTools("", nil)
 	require.NoError(t, err)
 	require.Empty(t, none)
 }

@@ -18,7 +18,8 @@ type TurnArgs struct {
 
 // TurnResult is one turn.
 type TurnResult struct {
-	Turn TurnWithAnswer `json:"turn"`
+	Turn    TurnWithAnswer     `json:"turn"`
+	Pending []sessions.Pending `json:"pending,omitempty"` // what a waiting turn waits for
 }
 
 // TurnWithAnswer is a turn with the message that answered its prompt.

@@ -173,5 +173,6 @@ func (h *Host) Restart() {
 	}
 	h.sockets = nil
 	h.Stop()
+	h.http.CloseIdleConnections() // one to the host that is gone may not be known to be closed
 	h.start(h.URL[len("http://"):])
 }

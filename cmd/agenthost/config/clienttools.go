@@ -23,7 +23,7 @@ func readClientTools(raw any) (any, string) {
 	if !ok {
 		return nil, complaint
 	}
-	if _, err := tools.ClientTools(list); err != nil {
+	if _, err := tools.ClientTools("", list); err != nil {
 		return nil, "has a tool that cannot be used: " + sessions.AsError(err).Message
 	}
 	return text, ""
