@@ -64,6 +64,38 @@ func (w *world) cancel(id string) {
 		Events: []openai.AgentSessionInputParamUnion{{OfParamAgentSessionInputCancel: &openai.AgentSessionInputParamAgentSessionInputCancel{}}}}))
 }
 
+// requireUnsettled requires that a session cannot be deleted, and that the attempt
+// changes nothing at all.
+func (w *world) requireUnsettled(id string) {
+	w.t.Helper()
+	before := w.digest()
+	var refused *openai.Error
+	_, err := w.sessions().Delete(w.ctx(), id)
+	require.ErrorAs(w.t, err, &refused)
+	require.Equal(w.t, 409, refused.StatusCode)
+	require.Equal(w.t, "false", refused.Response.Header.Get("X-Should-Retry"))
+	require.JSONEq(w.t, `{"message":"session must be durably idle or failed without required actions before deletion",
+		"type":"conflict_error","code":"conflict_error","param":null}`, refused.RawJSON())
+	require.Equal(w.t, before, w.digest())
+}
+
+// requireDeletable deletes a session, and requires that to do it again changes
+// nothing.
+func (w *world) requireDeletable(id string) {
+	w.t.Helper()
+	for i := range 3 {
+		before := w.digest()
+		gone, err := w.sessions().Delete(w.ctx(), id)
+		require.NoError(w.t, err)
+		require.JSONEq(w.t, `{"id":"`+id+`","object":"agent.session.deleted","deleted":true}`, gone.RawJSON())
+		if i == 0 {
+			require.NotEqual(w.t, before, w.digest())
+		} else {
+			require.Equal(w.t, before, w.digest(), "a repeat writes nothing")
+		}
+	}
+}
+
 func TestDeleteInEveryState(t *testing.T) {
 	at := func(id string) api.Address { return api.Address{SessionID: sessions.SessionID(id)} }
 	busy := map[string]func(*world) string{
@@ -107,32 +139,14 @@ func TestDeleteInEveryState(t *testing.T) {
 		t.Run(state, func(t *testing.T) {
 			w := newWorld(t, everyState())
 			id := busy[state](w)
-			before := w.digest()
-			var refused *openai.Error
-			_, err := w.sessions().Delete(w.ctx(), id)
-			require.ErrorAs(t, err, &refused)
-			require.Equal(t, 409, refused.StatusCode)
-			require.Equal(t, "false", refused.Response.Header.Get("X-Should-Retry"))
-			require.JSONEq(t, `{"message":"session must be durably idle or failed without required actions before deletion",
-				"type":"conflict_error","code":"conflict_error","param":null}`, refused.RawJSON())
-			require.Equal(t, before, w.digest())
+			w.requireUnsettled(id)
 		})
 	}
 	for _, state := range slices.Sorted(maps.Keys(settled)) {
 		t.Run(state, func(t *testing.T) {
 			w := newWorld(t, everyState())
 			id := settled[state](w)
-			for i := range 3 {
-				before := w.digest()
-				gone, err := w.sessions().Delete(w.ctx(), id)
-				require.NoError(t, err)
-				require.JSONEq(t, `{"id":"`+id+`","object":"agent.session.deleted","deleted":true}`, gone.RawJSON())
-				if i == 0 {
-					require.NotEqual(t, before, w.digest())
-				} else {
-					require.Equal(t, before, w.digest(), "a repeat writes nothing")
-				}
-			}
+			w.requireDeletable(id)
 			require.Empty(t, w.digest()["sessions"])
 		})
 	}
