@@ -95,6 +95,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// Refuse answers a request that whoever serves the Handler does not let in.
+func (h *Handler) Refuse(w http.ResponseWriter, r *http.Request, err error) {
+	w.Header().Set("X-Request-Id", newRequestID())
+	h.fail(w, r, err)
+}
+
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
 	caller, err := h.config.Authenticate(r)
 	if err != nil {

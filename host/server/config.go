@@ -11,6 +11,13 @@ import (
 	"agenthost/sessions"
 )
 
+// Agents answers the Agents API.
+type Agents interface {
+	http.Handler
+	// Refuse answers a request that is not let in, in the words of that API.
+	Refuse(w http.ResponseWriter, r *http.Request, err error)
+}
+
 // Config is what a Server can be told. Zero values are the defaults.
 type Config struct {
 	// Logger gets what clients are not told; nil discards it.
@@ -39,7 +46,7 @@ type Config struct {
 	Metrics http.Handler
 	// Agents answers /v1/agents and all below it; nil means that there is nothing at
 	// these paths. It finds out by itself who makes a request.
-	Agents http.Handler
+	Agents Agents
 	// PingEvery is the time between pings of a WebSocket; 20 s.
 	PingEvery time.Duration
 	// StallAfter is how long a connection may take nothing before it is cut; 30 s.

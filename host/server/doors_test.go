@@ -136,3 +136,36 @@ func TestUnixSocket(t *testing.T) {
 	require.NoError(t, s.Shutdown(t.Context()))
 	require.NoError(t, <-served)
 }
+
+// face stands for another API: it answers what it is let answer, and what is not.
+type face struct{}
+
+func (face) ServeHTTP(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) }
+
+func (face) Refuse(w http.ResponseWriter, _ *http.Request, err error) {
+	w.WriteHeader(http.StatusTeapot)
+	_, _ = w.Write([]byte(sessions.CodeOf(err)))
+}
+
+// What is below /v1/agents is refused in the words of that API.
+func TestTheAgentsAPIRefusesInItsOwnWords(t *testing.T) {
+	s := server.New(&service{}, server.Config{Agents: face{}})
+	answer := func(path, origin string) (int, string) {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+		r.Header.Set("Origin", origin)
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		return w.Code, w.Body.String()
+	}
+	status, _ := answer("/v1/agents/sessions", "")
+	require.Equal(t, http.StatusAccepted, status)
+	status, body := answer("/v1/agents/sessions", "https://elsewhere.example")
+	require.Equal(t, http.StatusTeapot, status)
+	require.EqualValues(t, sessions.CodeForbidden, body)
+	require.NoError(t, s.Shutdown(t.Context()))
+	status, body = answer("/v1/agents", "")
+	require.Equal(t, http.StatusTeapot, status)
+	require.EqualValues(t, sessions.CodeHostStopping, body)
+	status, _ = answer("/v1/agentsx", "")
+	require.Equal(t, http.StatusNotFound, status)
+}

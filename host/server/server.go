@@ -49,20 +49,29 @@ func (s *Server) ServeHTTP(plain http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	handle, err := s.route(w, r)
 	if err != nil {
-		s.refuse(w, nil, err)
+		s.turnAway(w, r, err)
 		answered()
 		return
 	}
 	ctx, leave, ok := s.enter(r.Context())
 	if !ok {
 		w.Header().Set("Connection", "close")
-		s.refuse(w, nil, errStopping())
+		s.turnAway(w, r, errStopping())
 		answered()
 		return
 	}
 	defer leave()
 	defer answered() // before Shutdown takes the visit for ended
 	handle(w, r.WithContext(withTrace(ctx, r.Header)))
+}
+
+// turnAway refuses a request in the words of the API that it is of.
+func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, err error) {
+	if s.config.Agents != nil && isAgents(r.URL.EscapedPath()) {
+		s.config.Agents.Refuse(w, r, err)
+		return
+	}
+	s.refuse(w, nil, err)
 }
 
 func errStopping() error {
