@@ -46,6 +46,7 @@ func TestOddInputIsRefused(t *testing.T) {
 		"no command":                     {[]string{"keys"}, nil, exitUsage, "name a command: create, list, revoke"},
 		"a host without a port":          {[]string{"sessions", "list", "--host", "localhost"}, nil, exitUsage, `agenthost: the address "localhost" of the host has no port; use one such as 127.0.0.1:7777` + "\n"},
 		"a host whose port is none":      {[]string{"sessions", "list", "--host", "http://localhost:99999"}, nil, exitUsage, `the port of the address "http://localhost:99999" is none; a port is a number from 1 to 65535` + "\n"},
+		"a host with a password":         {[]string{"sessions", "list", "--host", "http://me:hunter2@127.0.0.1:1"}, nil, exitUsage, "agenthost: the address of the host has a user name in it; leave it out, since hosts know their callers by keys\n"},
 		"a host that is no address":      {[]string{"sessions", "list", "--host", "http://[::1"}, nil, exitUsage, `the address "http://[::1" of the host is malformed; use one such as http://127.0.0.1:7777` + "\n"},
 		"a socket without a path":        {[]string{"sessions", "list", "--host", "unix:"}, nil, exitUsage, "the address unix: has no path; use one such as unix:/run/agenthost.sock\n"},
 		"a configuration without a name": {[]string{"--config=", "config"}, nil, exitUsage, "--config is empty"},

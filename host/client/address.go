@@ -1,6 +1,7 @@
 package client
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -12,6 +13,11 @@ func parseAddress(address string) (*url.URL, error) {
 	full := address
 	if !strings.Contains(address, "://") {
 		full = "http://" + address
+	}
+	_, rest, _ := strings.Cut(full, "://")
+	if authority, _, _ := strings.Cut(rest, "/"); strings.Contains(authority, "@") {
+		// What stands before the @ may be a secret and is not repeated.
+		return nil, errors.New("the address of the host has a user name in it; leave it out, since hosts know their callers by keys")
 	}
 	base, err := url.Parse(full)
 	if err != nil {
