@@ -26,8 +26,9 @@ func (a *app) answerCommand() *cobra.Command {
 		Use:   "answer [CALL]",
 		Short: "Answer a call that a turn waits for",
 		Long: `Answer a call that a turn waits for: approve or decline it, or give what a tool
-of the client's has for it. Without the id of a call the only one that waits is
-meant. The turn goes on once every call has its answer.`,
+of the client's has for it. An approval names its call, so that none is let run
+unseen; otherwise the only one that waits is meant when no call is named. The turn
+goes on once every call has its answer.`,
 		Args: cobra.MaximumNArgs(1),
 	}
 	command.RunE = a.does(func(ctx context.Context, args []string) error {
@@ -41,7 +42,7 @@ meant. The turn goes on once every call has its answer.`,
 		}
 		return a.withHost(ctx, func(conn *connection) error {
 			given.Address = at
-			if given.CallID, err = callOf(ctx, conn, at, args); err != nil {
+			if given.CallID, err = callOf(ctx, conn, given, args); err != nil {
 				return err
 			}
 			return a.answer(ctx, conn, given, f.json)
@@ -83,30 +84,33 @@ func (f *answerFlags) answer(command *cobra.Command) (api.AnswerArgs, error) {
 }
 
 // callOf returns the call that is named, or the only one that waits.
-func callOf(ctx context.Context, conn *connection, at api.Address, args []string) (sessions.CallID, error) {
+func callOf(ctx context.Context, conn *connection, given api.AnswerArgs, args []string) (sessions.CallID, error) {
 	if len(args) > 0 {
 		return sessions.CallID(args[0]), nil
 	}
-	got, err := conn.SessionGet(ctx, api.SessionGetArgs{Address: at})
+	got, err := conn.SessionGet(ctx, api.SessionGetArgs{Address: given.Address})
 	if err != nil {
 		return "", err
 	}
-	switch pending := got.Session.Pending; len(pending) {
-	case 1:
-		return pending[0].CallID, nil
-	case 0:
+	pending := got.Session.Pending
+	switch {
+	case len(pending) == 0:
 		return "", sessions.Errorf(sessions.CodeNotFound, "No call of the session waits for an answer.")
-	default:
-		return "", usagef("%d calls wait, name one of them: %s", len(pending), strings.Join(idsOf(pending), ", "))
+	case given.Approve != nil && *given.Approve:
+		return "", usagef("an approval names its call; there wait: %s", listed(pending))
+	case len(pending) > 1:
+		return "", usagef("%d calls wait, name one of them: %s", len(pending), listed(pending))
 	}
+	return pending[0].CallID, nil
 }
 
-func idsOf(pending []sessions.Pending) []string {
-	ids := make([]string, len(pending))
+// listed tells calls apart for whoever is to name one.
+func listed(pending []sessions.Pending) string {
+	calls := make([]string, len(pending))
 	for i, p := range pending {
-		ids[i] = string(p.CallID)
+		calls[i] = fmt.Sprintf("%s of %s with %s", p.CallID, p.Path, p.Args)
 	}
-	return ids
+	return strings.Join(calls, ", ")
 }
 
 func (a *app) answer(ctx context.Context, conn *connection, args api.AnswerArgs, json bool) error {
