@@ -178,7 +178,7 @@ var table = []row{
 		dir:     "host/server",
 		inside:  []string{"sessions", "oracle", "tools", "host", "host/api", "host/api/strictjson"},
 		outside: []string{"github.com/coder/websocket", "github.com/google/uuid", "go.opentelemetry.io/otel/propagation"},
-		tests:   []string{"host/client", "host/hosttest", "persistence/sqlite", "oracle/scripted", "oracle/offline"},
+		tests:   []string{"host/client", "host/hosttest", "persistence/sqlite", "oracle/scripted", "oracle/offline", "tests/rawhttp"},
 		why:     "a door of the host: it calls the host's methods and nothing behind them",
 	},
 	{
@@ -235,6 +235,11 @@ var table = []row{
 		inside:  []string{"..."},
 		outside: []string{"github.com/openai/openai-go/v3", "github.com/stretchr/testify", "github.com/tidwall/gjson", "modernc.org/sqlite"},
 		why:     "drives the host by the official SDK, in a module of its own; the house is not to need what only it needs",
+	},
+	{
+		dir:     "tests/rawhttp",
+		outside: []string{"github.com/stretchr/testify"},
+		why:     "speaks HTTP by hand, to any server",
 	},
 	{
 		dir:     "tests/rows",

@@ -3,9 +3,11 @@ package agentsv1
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -59,6 +61,10 @@ func (v *visit) readAll() ([]byte, error) {
 	v.w.Header().Set("Connection", "close")
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return nil, tooLarge
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, &problem{status: http.StatusRequestTimeout, Type: typeInvalid, Code: codeTimeout, passing: true,
+			Message: fmt.Sprintf("The body did not arrive within %s; send it faster.", v.config.BodyTimeout)}
 	}
 	return nil, invalid("", "The body could not be read to its end.")
 }

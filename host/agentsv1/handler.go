@@ -117,11 +117,11 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
 
 // fail answers with an error, and logs what the client is not told.
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
-	if r.Context().Err() != nil {
-		return // nobody is left to be answered
+	if ctx := r.Context(); ctx.Err() != nil {
+		err = gone(ctx)
 	}
 	p := problemOf(err)
-	if p.status >= http.StatusInternalServerError {
+	if p.status >= http.StatusInternalServerError && sessions.CodeOf(err) != sessions.CodeHostStopping {
 		h.config.Logger.Error("request failed", "path", r.URL.Path, "error", err)
 	}
 	p.write(w, h.config.StallAfter)

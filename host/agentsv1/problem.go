@@ -1,6 +1,7 @@
 package agentsv1
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,6 +27,8 @@ const (
 	codeTooLarge    = "request_too_large"
 	codeIdempotency = "idempotency_conflict"
 	codeUnsupported = "unsupported_operation"
+	codeGone        = "client_closed_request"
+	codeTimeout     = "request_timeout"
 	codeKey         = "invalid_api_key"
 )
 
@@ -65,6 +68,19 @@ func unsupported() *problem {
 
 func conflict(code, message string) *problem {
 	return &problem{status: http.StatusConflict, Type: typeConflict, Code: code, Message: message}
+}
+
+// statusGone is nginx's: no registered status says that the client has left.
+const statusGone = 499
+
+// gone says why a request is not waited for any more. Who has closed only their own
+// half of the connection reads it.
+func gone(ctx context.Context) error {
+	if why, ok := errors.AsType[*sessions.Error](context.Cause(ctx)); ok {
+		return why
+	}
+	return &problem{status: statusGone, Type: typeInvalid, Code: codeGone,
+		Message: "The request was given up, since its connection was closed; keep it open until the answer."}
 }
 
 // problemOf returns err as the API shows it.

@@ -29,7 +29,9 @@ func (w *eventWriter) open() error {
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Accel-Buffering", "no") // proxies would hold events back
 	w.w.WriteHeader(http.StatusOK)
-	return w.write([]byte(": connected\n\n"))
+	err := w.write([]byte(": connected\n\n"))
+	_ = http.NewResponseController(w.w).SetReadDeadline(time.Time{}) // of a body, which is behind the reader by now
+	return err
 }
 
 func (w *eventWriter) event(ctx context.Context, e event) error {

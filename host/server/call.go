@@ -35,7 +35,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, caller api.Caller)
 	}
 	result, err := s.do(r.Context(), caller, request.Op, args, nil)
 	if err != nil {
-		s.refuse(w, request.ID, err)
+		s.refuse(w, request.ID, orGone(r.Context(), err))
 		return
 	}
 	s.writeReply(w, http.StatusOK, replyTo(request.ID, result, nil))
@@ -77,7 +77,7 @@ func (s *Server) callStreaming(w http.ResponseWriter, r *http.Request, caller ap
 		return err
 	})
 	if err != nil && !stream.hasBegun() {
-		s.refuse(w, request.ID, err)
+		s.refuse(w, request.ID, orGone(r.Context(), err))
 		return
 	}
 	_ = stream.event("reply", "", replyTo(request.ID, result, err)) // it was the last thing to say

@@ -59,7 +59,8 @@ func (e *eventStream) write(p []byte) error {
 	if e.err != nil {
 		return e.err
 	}
-	if !e.begun {
+	first := !e.begun
+	if first {
 		e.begun = true
 		header := e.w.Header()
 		header.Set("Content-Type", "text/event-stream")
@@ -70,6 +71,9 @@ func (e *eventStream) write(p []byte) error {
 	_ = rc.SetWriteDeadline(time.Now().Add(e.stall)) // not every writer has deadlines
 	if _, e.err = e.w.Write(p); e.err == nil {
 		e.err = rc.Flush()
+	}
+	if first {
+		_ = rc.SetReadDeadline(time.Time{}) // of a body, which is behind the reader by now
 	}
 	return e.err
 }

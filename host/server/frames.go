@@ -22,7 +22,7 @@ func (s *Server) frames(w http.ResponseWriter, r *http.Request, caller api.Calle
 	defer cancel()
 	sub, err := s.subscribe(ctx, caller, &api.SubscribeArgs{Address: api.Address{SessionID: id}, After: after})
 	if err != nil {
-		s.refuse(w, nil, err)
+		s.refuse(w, nil, orGone(ctx, err))
 		return
 	}
 	stream := &eventStream{w: w, stall: s.config.StallAfter}

@@ -1,12 +1,11 @@
 package server_test
 
 import (
-	"bufio"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,52 +14,86 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"agenthost/host/api"
 	"agenthost/host/server"
 	"agenthost/sessions"
+	"agenthost/tests/rawhttp"
 )
-
-// raw opens a connection and writes text to it.
-func raw(t *testing.T, address, text string) net.Conn {
-	t.Helper()
-	conn, err := net.Dial("tcp", address)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = conn.Close() })
-	require.NoError(t, conn.SetDeadline(time.Now().Add(30*time.Second)))
-	_, err = io.WriteString(conn, text)
-	require.NoError(t, err)
-	return conn
-}
-
-// statusOf reads an answer; 0 when the connection ends without one.
-func statusOf(conn net.Conn) int {
-	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		return 0
-	}
-	_ = response.Body.Close()
-	return response.StatusCode
-}
 
 const ping = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 
 func TestHugeHeadersAreRefused(t *testing.T) {
 	address := start(t, &service{}, server.Config{})
-	conn := raw(t, address, "GET /healthz HTTP/1.1\r\nHost: x\r\n")
+	conn := rawhttp.Dial(t, address, "GET /healthz HTTP/1.1\r\nHost: x\r\n")
 	for range 100 { // until it takes no more
 		if _, err := io.WriteString(conn, "X-Fill: "+strings.Repeat("x", 1024)+"\r\n"); err != nil {
 			break
 		}
 	}
-	require.Contains(t, []int{0, 431}, statusOf(conn), "refused, or cut off while it still sends")
-	require.Equal(t, 200, statusOf(raw(t, address, ping)), "others are served")
+	require.Contains(t, []int{0, 431}, conn.Status(), "refused, or cut off while it still sends")
+	require.Equal(t, 200, rawhttp.Dial(t, address, ping).Status(), "others are served")
 }
 
 func TestBodiesThatDoNotComeAreGivenUp(t *testing.T) {
 	address := start(t, &service{}, server.Config{BodyTimeout: 10 * time.Millisecond})
-	conn := raw(t, address, "POST /v1/call HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
-	require.Equal(t, 400, statusOf(conn))
-	_, err := conn.Read(make([]byte, 1))
-	require.Error(t, err, "and the connection is closed")
+	conn := rawhttp.Dial(t, address, "POST /v1/call HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
+	require.Equal(t, 400, conn.Status())
+	require.True(t, conn.Closed())
+}
+
+// A body that nobody reads is waited for no longer than one that somebody reads,
+// whatever it is refused for.
+func TestBodiesThatNobodyReadsAreGivenUp(t *testing.T) {
+	closed := func(*http.Request) (api.Caller, error) {
+		return api.Caller{}, sessions.Errorf(sessions.CodeUnauthenticated, "A key is needed.")
+	}
+	for name, c := range map[string]struct {
+		request string
+		status  int
+	}{
+		"no such path":      {rawhttp.Request("POST", "/nowhere", "", "Content-Length: 100"), 404},
+		"no such method":    {rawhttp.Request("POST", "/healthz", "", "Content-Length: 100"), 405},
+		"a read with one":   {rawhttp.Request("GET", "/healthz", "", "Content-Length: 100"), 200},
+		"in chunks":         {rawhttp.Request("GET", "/healthz", "", "Transfer-Encoding: chunked"), 200},
+		"another origin":    {rawhttp.Request("POST", "/v1/call", "", "Content-Length: 100", "Origin: http://evil.example"), 403},
+		"no key":            {rawhttp.Request("POST", "/v1/call", "", "Content-Length: 100"), 401},
+		"no key, announced": {rawhttp.Request("POST", "/v1/call", "", "Content-Length: 100", "Expect: 100-continue"), 401},
+		"the last request":  {rawhttp.Request("POST", "/v1/call", "", "Content-Length: 100", "Connection: close"), 401},
+	} {
+		t.Run(name, func(t *testing.T) {
+			address := start(t, &service{}, server.Config{BodyTimeout: 10 * time.Millisecond, Authenticate: closed})
+			conn := rawhttp.Dial(t, address, c.request)
+			require.Equal(t, c.status, conn.Status())
+			require.True(t, conn.Closed())
+		})
+	}
+}
+
+// A stream whose request has a body outlives the time that the body has.
+func TestStreamsOutliveTheirBodies(t *testing.T) {
+	source := newFeed("c5")
+	address := start(t, &service{subscribe: func(*api.SubscribeArgs) (server.Subscription, error) { return source, nil }},
+		server.Config{BodyTimeout: 50 * time.Millisecond})
+	conn := rawhttp.Dial(t, address, rawhttp.Request("GET", "/v1/sessions/a/frames", "body"))
+	status, _ := conn.Head()
+	require.Equal(t, 200, status)
+	<-time.After(100 * time.Millisecond)
+	source.give(t, textFrame(6))
+}
+
+// Who closes their half of a connection is taken for gone, and is told so.
+func TestWhoHasHungUpIsTold(t *testing.T) {
+	address := start(t, &service{do: func(ctx context.Context, _ api.Caller, _ any, _ emitFunc) (any, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}, server.Config{})
+	for _, accept := range []string{"application/json", "text/event-stream"} {
+		conn := rawhttp.Dial(t, address, rawhttp.Request("POST", "/v1/call", `{"op":"$ping"}`, "Accept: "+accept))
+		require.NoError(t, conn.CloseWrite())
+		a := conn.Answer()
+		require.Equal(t, 499, a.Status)
+		require.Contains(t, a.Body, `"code":"CANCELLED"`)
+	}
 }
 
 func TestNonsenseIsNoFault(t *testing.T) {
@@ -74,23 +107,22 @@ func TestNonsenseIsNoFault(t *testing.T) {
 		"GET /v1/sessions/a/frames?after=%zz HTTP/1.1\r\nHost: x\r\n\r\n",
 		"GET http://elsewhere.example/v1/../healthz HTTP/1.1\r\nHost: x\r\n\r\n",
 	} {
-		conn := raw(t, address, text)
-		require.NoError(t, conn.(*net.TCPConn).CloseWrite())
-		require.Less(t, statusOf(conn), 500, "%q", text)
+		conn := rawhttp.Dial(t, address, text)
+		require.NoError(t, conn.CloseWrite())
+		require.Less(t, conn.Status(), 500, "%q", text)
 	}
-	require.Equal(t, 200, statusOf(raw(t, address, ping)))
+	require.Equal(t, 200, rawhttp.Dial(t, address, ping).Status())
 }
 
 func TestIdleConnectionsMakeRoom(t *testing.T) {
 	const limit = 4
 	address := start(t, &service{}, server.Config{Limits: sessions.Limits{Connections: limit}})
-	first := raw(t, address, ping)
-	require.Equal(t, 200, statusOf(first))
+	first := rawhttp.Dial(t, address, ping)
+	require.Equal(t, 200, first.Status())
 	for i := range 5 * limit {
-		require.Equal(t, 200, statusOf(raw(t, address, ping)), "connection %d of a crowd that stays", i)
+		require.Equal(t, 200, rawhttp.Dial(t, address, ping).Status(), "connection %d of a crowd that stays", i)
 	}
-	_, err := first.Read(make([]byte, 1))
-	require.Error(t, err, "the one that waited the longest was closed")
+	require.True(t, first.Closed(), "the one that waited the longest was closed")
 }
 
 func TestConnectionsAtWorkAreNotDropped(t *testing.T) {
@@ -99,18 +131,17 @@ func TestConnectionsAtWorkAreNotDropped(t *testing.T) {
 	address := start(t, &service{do: slowPrompt(began, release)}, server.Config{Limits: sessions.Limits{Connections: limit}})
 	body := `{"op":"$prompt","args":{"targetKey":"k","text":"x"}}`
 	request := fmt.Sprintf("POST /v1/call HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
-	working := []net.Conn{raw(t, address, request), raw(t, address, request)}
+	working := []*rawhttp.Conn{rawhttp.Dial(t, address, request), rawhttp.Dial(t, address, request)}
 	for range working {
 		<-began
 	}
-	conn := raw(t, address, "")
-	_, err := conn.Read(make([]byte, 1))
-	require.Error(t, err, "there is no room")
+	conn := rawhttp.Dial(t, address, "")
+	require.True(t, conn.Closed(), "there is no room")
 	close(release)
 	for _, conn := range working {
-		require.Equal(t, 200, statusOf(conn))
+		require.Equal(t, 200, conn.Status())
 	}
-	require.Equal(t, 200, statusOf(raw(t, address, ping)), "there is room again")
+	require.Equal(t, 200, rawhttp.Dial(t, address, ping).Status(), "there is room again")
 }
 
 func TestTLS(t *testing.T) {
@@ -129,7 +160,7 @@ func TestTLS(t *testing.T) {
 		defer conn.Close()
 		_, err = io.WriteString(conn, ping)
 		require.NoError(t, err)
-		require.Equal(t, 200, statusOf(conn))
+		require.Equal(t, 200, rawhttp.Over(conn).Status())
 	}
-	require.Equal(t, 400, statusOf(raw(t, address, ping)), "without TLS")
+	require.Equal(t, 400, rawhttp.Dial(t, address, ping).Status(), "without TLS")
 }

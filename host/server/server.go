@@ -25,7 +25,7 @@ type Server struct {
 }
 
 // visit is one HTTP request, or one WebSocket, for as long as it is served.
-type visit struct{ cut context.CancelFunc }
+type visit struct{ cut func() }
 
 // New returns a Server that answers from service.
 func New(service Service, config Config) *Server {
@@ -47,6 +47,8 @@ func (s *Server) ServeHTTP(plain http.ResponseWriter, r *http.Request) {
 	answered := func() { s.config.Observer.Answered(doorOf(r.URL.EscapedPath()), w.status()) }
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	s.bound(w, r)
+	defer s.boundBody(w, r) // what is left of it
 	handle, err := s.route(w, r)
 	if err != nil {
 		s.turnAway(w, r, err)
@@ -86,11 +88,11 @@ func (s *Server) enter(parent context.Context) (ctx context.Context, leave func(
 	if s.stopping {
 		return nil, nil, false
 	}
-	ctx, cancel := context.WithCancel(parent)
-	v := &visit{cut: cancel}
+	ctx, cancel := context.WithCancelCause(parent)
+	v := &visit{cut: func() { cancel(errStopping()) }}
 	s.visits[v] = struct{}{}
 	return ctx, func() {
-		cancel()
+		cancel(nil)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.visits, v)

@@ -14,6 +14,7 @@ import (
 	"agenthost/host/api"
 	"agenthost/host/server"
 	"agenthost/sessions"
+	"agenthost/tests/rawhttp"
 )
 
 // gate lets everyone in until it is shut.
@@ -66,7 +67,7 @@ func TestRecheckEndsWhatStaysOpenAndNothingElse(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = conn.CloseNow() }()
 	body := `{"op":"$prompt","args":{"targetKey":"k","text":"x"}}`
-	waiting := raw(t, address, fmt.Sprintf("POST /v1/call HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
+	waiting := rawhttp.Dial(t, address, fmt.Sprintf("POST /v1/call HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
 	<-began
 	r, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+address+"/v1/sessions/a/frames", nil)
 	require.NoError(t, err)
@@ -87,7 +88,7 @@ func TestRecheckEndsWhatStaysOpenAndNothingElse(t *testing.T) {
 	require.Error(t, err)
 	<-source.closed
 	close(release)
-	require.Equal(t, 200, statusOf(waiting), "what was accepted is answered")
+	require.Equal(t, 200, waiting.Status(), "what was accepted is answered")
 	send(t, "GET", "http://"+address+"/v1/sessions/a/frames", "").refused(t, 401, sessions.CodeUnauthenticated)
 	require.NoError(t, doors.Shutdown(context.WithoutCancel(t.Context())))
 	require.NoError(t, <-served)

@@ -1,0 +1,3 @@
+// Package rawhttp speaks HTTP by hand, for tests that send what no client library
+// would.
+package rawhttp
