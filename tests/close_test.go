@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"agenthost/host"
 	"agenthost/host/api"
 	"agenthost/host/hosttest"
 	"agenthost/sessions"
@@ -14,15 +13,8 @@ import (
 // A close in mid turn cancels the turn; whoever follows the session sees both,
 // then the end.
 func TestCloseInMidTurn(t *testing.T) {
-	var b *bench
-	options := func() hosttest.Options {
-		b = workBench()
-		return b.options(t, host.Profile{})
-	}
-	throughEveryDoor(t, options, func(h *hosttest.Host, call caller) {
+	inMidTurn(t, func(h *hosttest.Host, b *bench, call caller, running <-chan outcome[*api.PromptResult]) {
 		t := call.t
-		running := background(func() (*api.PromptResult, error) { return h.Client.Prompt(t.Context(), work(), nil) })
-		<-b.began
 		s := h.Socket()
 		opened := subscribe(t, s, api.SubscribeArgs{Address: atK})
 		closed := hosttest.Result[api.SessionCloseResult](t, call.call(api.OpSessionClose, api.SessionCloseArgs{Address: atK, Reason: "enough"}))
@@ -48,15 +40,8 @@ func TestCloseInMidTurn(t *testing.T) {
 
 // A detach frees the session at once, though the tool goes on for a while.
 func TestDetachInMidTurn(t *testing.T) {
-	var b *bench
-	options := func() hosttest.Options {
-		b = workBench()
-		return b.options(t, host.Profile{})
-	}
-	throughEveryDoor(t, options, func(h *hosttest.Host, call caller) {
+	inMidTurn(t, func(h *hosttest.Host, b *bench, call caller, running <-chan outcome[*api.PromptResult]) {
 		t := call.t
-		running := background(func() (*api.PromptResult, error) { return h.Client.Prompt(t.Context(), work(), nil) })
-		<-b.began
 		freed := hosttest.Result[api.SessionDetachResult](t, call.call(api.OpSessionDetach, api.SessionDetachArgs{Address: atK}))
 		require.Equal(t, sessions.StatusIdle, freed.Session.Status)
 		require.Equal(t, sessions.CodeCancelled, sessions.CodeOf((<-running).err))

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"agenthost/host"
 	"agenthost/host/api"
 	"agenthost/host/hosttest"
 	"agenthost/sessions"
@@ -20,15 +19,8 @@ const eventTick = 2 * time.Millisecond
 // Field case 19: an update by an administrator and a write by a child come to a
 // session in the middle of a turn. Neither ends the turn, and neither is lost.
 func TestCase19WritesInMidTurn(t *testing.T) {
-	var b *bench
-	options := func() hosttest.Options {
-		b = workBench()
-		return b.options(t, host.Profile{})
-	}
-	throughEveryDoor(t, options, func(h *hosttest.Host, call caller) {
+	inMidTurn(t, func(h *hosttest.Host, b *bench, call caller, running <-chan outcome[*api.PromptResult]) {
 		t := call.t
-		running := background(func() (*api.PromptResult, error) { return h.Client.Prompt(t.Context(), work(), nil) })
-		<-b.began
 		parent := sessionOf(t, h, "k")
 		title := "renamed"
 		updated := hosttest.Result[api.SessionUpdateResult](t, call.call(api.OpSessionUpdate, api.SessionUpdateArgs{

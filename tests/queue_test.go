@@ -160,15 +160,8 @@ func TestCase50StopWithQueuedPrompts(t *testing.T) {
 
 // A prompt that steers, one that interrupts, and those who follow them.
 func TestSteerAndInterruptOverTheWire(t *testing.T) {
-	var b *bench
-	options := func() hosttest.Options {
-		b = workBench()
-		return b.options(t, host.Profile{})
-	}
-	throughEveryDoor(t, options, func(h *hosttest.Host, call caller) {
+	inMidTurn(t, func(h *hosttest.Host, b *bench, call caller, running <-chan outcome[*api.PromptResult]) {
 		t := call.t
-		running := background(func() (*api.PromptResult, error) { return h.Client.Prompt(t.Context(), work(), nil) })
-		<-b.began
 		s := h.Socket()
 		text := s.Request(api.OpPrompt, api.PromptArgs{Address: atK, Text: "text", RequestID: "s", Busy: sessions.BusySteer, Stream: true})
 		awaitAccepted(t, h, "s")

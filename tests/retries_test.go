@@ -25,6 +25,22 @@ func work() api.PromptArgs {
 	return api.PromptArgs{Address: api.Address{TargetKey: "k"}, Text: "work", RequestID: "r1"}
 }
 
+// inMidTurn runs a test through each door of a host whose turn of work waits in its
+// tool. The prompt's outcome comes by running.
+func inMidTurn(t *testing.T, test func(h *hosttest.Host, b *bench, call caller, running <-chan outcome[*api.PromptResult])) {
+	t.Helper()
+	var b *bench
+	options := func() hosttest.Options {
+		b = workBench()
+		return b.options(t, host.Profile{})
+	}
+	throughEveryDoor(t, options, func(h *hosttest.Host, call caller) {
+		running := background(func() (*api.PromptResult, error) { return h.Client.Prompt(call.t.Context(), work(), nil) })
+		<-b.began
+		test(h, b, call, running)
+	})
+}
+
 // turnsOf lists the turns of the key "k".
 func turnsOf(t *testing.T, h *hosttest.Host) []sessions.Turn {
 	t.Helper()
@@ -222,15 +238,8 @@ func TestCase06CreateTwiceWhileTheFirstPromptRuns(t *testing.T) {
 }
 
 func TestCase07BusyPromptSentAgainWhenIdle(t *testing.T) {
-	var b *bench
-	options := func() hosttest.Options {
-		b = workBench()
-		return b.options(t, host.Profile{})
-	}
-	throughEveryDoor(t, options, func(h *hosttest.Host, call caller) {
+	inMidTurn(t, func(h *hosttest.Host, b *bench, call caller, first <-chan outcome[*api.PromptResult]) {
 		t := call.t
-		first := background(func() (*api.PromptResult, error) { return h.Client.Prompt(t.Context(), work(), nil) })
-		<-b.began
 		args := api.PromptArgs{Address: work().Address, Text: "me too", RequestID: "r2"}
 		require.Equal(t, sessions.CodeAgentBusy, hosttest.Code(call.call(api.OpPrompt, args)))
 		close(b.release)
