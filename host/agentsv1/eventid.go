@@ -31,6 +31,10 @@ const (
 	slotCalls   // two for each call
 
 	slotStreamed int64 = 1 << 20 // added to the first three
+	// slotLive is where a reader stands who has had all of a frame.
+	slotLive = slotStreamed - 1
+	// slotWaits is behind all calls: a session that waits for them.
+	slotWaits = slotStreamed - 2
 )
 
 const eventPrefix = "evt_"

@@ -3,10 +3,8 @@ package agentsv1
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
-	"agenthost/host/api"
 	"agenthost/sessions"
 )
 
@@ -14,14 +12,18 @@ import (
 // what it gave.
 type itemView interface{ id() string }
 
-// itemID names a part of a message of the history: part 0 is the message itself,
+// itemID names a part of a message of a life's history: part 0 is the message itself,
 // the others its calls.
-func itemID(seq int64, part int) string { return fmt.Sprintf("item_%d_%d", seq, part) }
+func itemID(life sessions.Incarnation, seq int64, part int) string {
+	return fmt.Sprintf("item_%d_%d_%d", life, seq, part)
+}
 
-// placeOf reads an id that itemID has made.
-func placeOf(id string) (seq int64, part int, ok bool) {
-	_, err := fmt.Sscanf(id, "item_%d_%d", &seq, &part)
-	return seq, part, err == nil && seq > 0 && part >= 0 && itemID(seq, part) == id
+// seqOf reads the number of the message from an id that itemID has made for a life.
+func seqOf(life sessions.Incarnation, id string) (seq int64, ok bool) {
+	var of sessions.Incarnation
+	var part int
+	_, err := fmt.Sscanf(id, "item_%d_%d_%d", &of, &seq, &part)
+	return seq, err == nil && of == life && seq > 0 && part >= 0 && itemID(of, seq, part) == id
 }
 
 type messageItem struct {
@@ -79,9 +81,17 @@ const (
 	itemFailed     = "failed"
 )
 
-// viewMessage returns a user's or an assistant's message without its calls.
-func viewMessage(m sessions.Message) messageItem {
-	item := messageItem{ID: itemID(m.Seq, 0), Type: "message", Role: m.Role, Status: itemCompleted, TurnID: m.TurnID}
+// itemMaker makes the items of a session's messages.
+type itemMaker struct {
+	life sessions.Incarnation
+	// clients are the tools that clients run, by turn and path: their calls are
+	// function calls, wherever they are shown. The host runs all others.
+	clients map[sessions.TurnID]map[string]bool
+}
+
+// message returns a user's or an assistant's message without its calls.
+func (k itemMaker) message(m sessions.Message) messageItem {
+	item := messageItem{ID: itemID(k.life, m.Seq, 0), Type: "message", Role: m.Role, Status: itemCompleted, TurnID: m.TurnID}
 	if m.Role == sessions.RoleUser {
 		item.Content = viewInput(m.Content)
 		return item
@@ -97,178 +107,75 @@ func viewMessage(m sessions.Message) messageItem {
 	return item
 }
 
-// viewCall returns call i of a message. result is nil while there is none.
-func viewCall(m sessions.Message, i int, result *sessions.Message) itemView {
-	call, id := m.ToolCalls[i], itemID(m.Seq, i+1)
-	status := itemInProgress
-	if result != nil {
-		status = itemCompleted
-	}
-	if strings.HasPrefix(call.Path, functionRoot) {
-		return callItem{id, "function_call", call.ID, functionName(call.Path), call.Args, status, m.TurnID}
+// isClients reports whether a client runs call i of a message.
+func (k itemMaker) isClients(m sessions.Message, i int) bool {
+	return k.clients[m.TurnID][m.ToolCalls[i].Path]
+}
+
+// call returns call i of a message. One that a client runs is complete as it is, and
+// its result is an item of its own. result, of another, is nil while there is none.
+func (k itemMaker) call(m sessions.Message, i int, result *sessions.Message) itemView {
+	call, id := m.ToolCalls[i], itemID(k.life, m.Seq, i+1)
+	if k.isClients(m, i) {
+		return callItem{id, "function_call", call.ID, functionName(call.Path), call.Args, itemCompleted, m.TurnID}
 	}
 	slash := strings.LastIndexByte(call.Path, '/')
 	item := hostCallItem{ID: id, Type: "mcp_call", ServerLabel: strings.Trim(call.Path[:max(slash, 0)], "/"),
-		Name: call.Path[slash+1:], Arguments: call.Args, Status: status, TurnID: m.TurnID}
-	if result == nil {
-		return item
-	}
-	if item.Error = failureOf(*result); item.Error != nil {
-		item.Status = itemFailed
-	} else {
-		item.Output = viewOutput(result.Content)
+		Name: call.Path[slash+1:], Arguments: call.Args, Status: itemInProgress, TurnID: m.TurnID}
+	if result != nil {
+		item.Output, item.Error, item.Status = outcomeOf(*result)
 	}
 	return item
 }
 
-// isClients reports whether an item is a call that the client runs.
-func isClients(item itemView) bool {
-	_, is := item.(callItem)
-	return is
-}
-
-// viewResult returns what a client gave for a function call.
-func viewResult(m sessions.Message) callOutputItem {
-	item := callOutputItem{ID: itemID(m.Seq, 0), Type: "function_call_output", CallID: m.ToolCallID,
-		Status: itemCompleted, TurnID: m.TurnID}
-	if item.Error = failureOf(m); item.Error != nil {
-		item.Status = itemFailed
-	} else {
-		item.Output = viewOutput(m.Content)
-	}
+// result returns what a client gave for a function call.
+func (k itemMaker) result(m sessions.Message) callOutputItem {
+	item := callOutputItem{ID: itemID(k.life, m.Seq, 0), Type: "function_call_output", CallID: m.ToolCallID, TurnID: m.TurnID}
+	item.Output, item.Error, item.Status = outcomeOf(m)
 	return item
 }
 
-func failureOf(result sessions.Message) *string {
-	if result.Error == nil {
-		return nil
+// outcomeOf returns what a call gave: an output, or why there is none.
+func outcomeOf(result sessions.Message) (output any, failure *string, status string) {
+	if result.Error != nil {
+		return nil, &result.Error.Message, itemFailed
 	}
-	return &result.Error.Message
+	return viewOutput(result.Content), nil, itemCompleted
 }
 
-// viewItems returns the items of messages, of which later ones hold the results of
-// the calls of earlier ones, or open ends.
-func viewItems(messages []sessions.Message) (items []itemView) {
-	results, client := map[sessions.CallID]*sessions.Message{}, map[sessions.CallID]bool{}
-	for i, m := range messages {
-		if m.Role == sessions.RoleTool {
-			results[m.ToolCallID] = &messages[i]
-		}
-		for _, c := range m.ToolCalls {
-			client[c.ID] = strings.HasPrefix(c.Path, functionRoot)
-		}
+// step returns the items of a message and of the results of its calls, which follow
+// it: open calls have none.
+func (k itemMaker) step(m sessions.Message, results []sessions.Message) (items []itemView) {
+	if m.Role == sessions.RoleUser || m.Role == sessions.RoleAssistant && len(m.Content) > 0 {
+		items = append(items, k.message(m))
 	}
-	for _, m := range messages {
-		switch {
-		case m.Role == sessions.RoleTool && client[m.ToolCallID]:
-			items = append(items, viewResult(m))
-		case m.Role == sessions.RoleUser, m.Role == sessions.RoleAssistant && len(m.Content) > 0:
-			items = append(items, viewMessage(m))
-		}
-		for i, c := range m.ToolCalls {
-			items = append(items, viewCall(m, i, results[c.ID]))
+	given := map[sessions.CallID]*sessions.Message{}
+	for i := range results {
+		given[results[i].ToolCallID] = &results[i]
+	}
+	clients := map[sessions.CallID]bool{}
+	for i, c := range m.ToolCalls {
+		clients[c.ID] = k.isClients(m, i)
+		items = append(items, k.call(m, i, given[c.ID]))
+	}
+	for _, r := range results {
+		if clients[r.ToolCallID] {
+			items = append(items, k.result(r))
 		}
 	}
 	return items
 }
 
-// stepSpan is how many messages one step of a turn has at most beside each other: a
-// page reads so many more, so that calls and their results are seen together.
-const stepSpan = 256
-
-// listItems lists the items of a session.
-func (v *visit) listItems(n named) error { return v.pageOfItems(n.at, "") }
-
-// listTurnItems lists the items of one turn.
-func (v *visit) listTurnItems(n named) error {
-	if n.turn == "" {
-		return notFound()
-	}
-	return v.pageOfItems(n.at, n.turn)
-}
-
-// pageOfItems reads messages around the place of the page, and cuts the page from
-// their items.
-func (v *visit) pageOfItems(at api.Address, turn sessions.TurnID) error {
-	q, _, err := v.page()
-	if err != nil {
-		return err
-	}
-	if _, err := v.session(at); err != nil {
-		return err
-	}
-	if turn != "" {
-		if _, err := v.turn(at, turn); err != nil {
-			return err
+// all returns the items of messages, which begin with no result and hold all that
+// there are of any call.
+func (k itemMaker) all(messages []sessions.Message) (items []itemView) {
+	for i := 0; i < len(messages); {
+		next := i + 1
+		for next < len(messages) && messages[next].Role == sessions.RoleTool {
+			next++
 		}
+		items = append(items, k.step(messages[i], messages[i+1:next])...)
+		i = next
 	}
-	var from int64
-	if q.after != "" {
-		seq, _, ok := placeOf(q.after)
-		if !ok {
-			return unknownAfter()
-		}
-		from = seq
-	}
-	messages, more, err := v.messagesAround(at, from, q, turn)
-	if err != nil {
-		return err
-	}
-	items := slices.DeleteFunc(viewItems(messages), func(i itemView) bool { return beforePage(i.id(), q) })
-	if !q.ascending {
-		slices.Reverse(items)
-	}
-	return v.reply(listOf(items[:min(q.limit, len(items))], more || len(items) > q.limit))
-}
-
-// beforePage reports whether an item lies before the page that q asks for.
-func beforePage(id string, q pageQuery) bool {
-	if q.after == "" {
-		return false
-	}
-	afterSeq, afterPart, _ := placeOf(q.after)
-	seq, part, _ := placeOf(id)
-	if q.ascending {
-		return seq < afterSeq || seq == afterSeq && part <= afterPart
-	}
-	return seq > afterSeq || seq == afterSeq && part >= afterPart
-}
-
-// messagesAround reads as many messages as hold a page of items and the steps
-// that it begins and ends in, oldest first. more says that there are others behind.
-func (v *visit) messagesAround(at api.Address, from int64, q pageQuery, turn sessions.TurnID) (messages []sessions.Message, more bool, err error) {
-	args := &api.MessagesArgs{Address: at, Limit: new(maxLimit + 2*stepSpan), Order: api.Ascending}
-	if q.ascending {
-		args.AfterSeq = new(max(from-1, 0))
-	} else {
-		args.Order = api.Descending
-		if from > 0 {
-			args.BeforeSeq = new(from + stepSpan)
-		}
-	}
-	for {
-		got, err := v.access.Messages(v.ctx(), args)
-		if err != nil {
-			return nil, false, err
-		}
-		for _, m := range got.Messages {
-			if turn == "" || m.TurnID == turn {
-				messages = append(messages, m)
-			}
-		}
-		if !got.HasMore || len(messages) > maxLimit+stepSpan {
-			more = got.HasMore
-			break
-		}
-		last := got.Messages[len(got.Messages)-1].Seq
-		if q.ascending {
-			args.AfterSeq = &last
-		} else {
-			args.BeforeSeq = &last
-		}
-	}
-	if !q.ascending {
-		slices.Reverse(messages)
-	}
-	return messages, more, nil
+	return items
 }

@@ -61,7 +61,7 @@ func (t *translator) itemEvent(slot int64, what string, item itemView, index *in
 
 // partEvent is an event about the text of the open item.
 func (t *translator) partEvent(slot int64, name, member string, value any) event {
-	members := map[string]any{"session_id": t.at.SessionID, "turn_id": t.turn, "item_id": itemID(t.seqOfText(), 0),
+	members := map[string]any{"session_id": t.at.SessionID, "turn_id": t.turn, "item_id": t.idOfText(),
 		"output_index": t.text.index, "content_index": 0, member: value}
 	return event{t.place(slot), eventRoot + "turn." + name, func(ctx context.Context) (map[string]any, error) { return members, nil }}
 }

@@ -90,12 +90,13 @@ func viewSession(ctx context.Context, access *host.Access, s sessions.Session) (
 }
 
 // statusOf returns the status of a session. One that is closed takes no more input
-// and is otherwise idle; one with turns that wait for their start is at work.
+// and is otherwise idle; one with turns that wait for their start is at work, and so is
+// one whose calls are all answered.
 func statusOf(s sessions.Session) sessionStatus {
 	switch {
-	case s.Status == sessions.StatusWaiting:
+	case s.Status == sessions.StatusWaiting && len(s.Pending) > 0:
 		return statusRequiresAction
-	case s.Status == sessions.StatusRunning, s.Queued > 0:
+	case s.Status == sessions.StatusRunning, s.Status == sessions.StatusWaiting, s.Queued > 0:
 		return statusInProgress
 	case s.Status == sessions.StatusFailed:
 		return statusFailed

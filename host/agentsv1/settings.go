@@ -61,10 +61,11 @@ func (s settings) prompt(at api.Address, content []sessions.Content) api.PromptA
 	return args
 }
 
-// functionName is the name under which this API shows the tool at a path.
+// functionName is the name under which this API shows the tool at a path: that of the
+// session's function, else the one by which models call the tool.
 func functionName(path string) string {
 	if name, ok := strings.CutPrefix(path, functionRoot); ok {
 		return name
 	}
-	return strings.ReplaceAll(strings.TrimPrefix(path, "/"), "/", "_")
+	return sessions.FunctionName(path)
 }

@@ -88,7 +88,7 @@ func (v *visit) streamEvents(n named) error {
 	if err != nil {
 		return err
 	}
-	from := position{life: s.Fence.Incarnation, first: s.LastFrame + 1, seq: s.LastFrame, slot: slotStreamed - 1}
+	from := position{life: s.Fence.Incarnation, first: s.LastFrame + 1, seq: s.LastFrame, slot: slotLive}
 	if last := v.r.Header.Get("Last-Event-ID"); last != "" {
 		p, ok := positionOf(last)
 		if !ok || p.life != s.Fence.Incarnation || p.seq > s.LastFrame {
@@ -146,8 +146,10 @@ func (v *visit) follow(s sessions.Session, from position, first *event, until se
 	if first != nil && w.event(ctx, *first) != nil {
 		return nil
 	}
-	t := &translator{access: v.access, at: at, profile: s.ProfileKey, life: s.Fence.Incarnation, first: from.first, last: from.first - 1,
-		count: func() int64 { return v.messageCount(ctx, at) }}
+	t := &translator{access: v.access, at: at, profile: s.ProfileKey, first: from.first, last: from.first - 1,
+		maker:       itemMaker{life: s.Fence.Incarnation},
+		before:      func(turn sessions.TurnID) (int64, error) { return v.beforeTurn(ctx, at, turn) },
+		clientTools: func(turn sessions.TurnID) (map[string]bool, error) { return v.access.ClientTools(ctx, s, turn) }}
 	for {
 		frame, err := sub.Next(ctx)
 		if err != nil {
@@ -185,7 +187,11 @@ func (v *visit) pass(ctx context.Context, w *eventWriter, t *translator, frame s
 	if frame.Seq == 0 && t.last < from.seq {
 		return false, nil // streamed text that the reader has had, or will get when it is durable
 	}
-	for _, e := range t.frame(frame) {
+	events, err := t.frame(frame)
+	if err != nil {
+		return false, err
+	}
+	for _, e := range events {
 		if from.covers(e.at) {
 			continue
 		}
@@ -197,7 +203,7 @@ func (v *visit) pass(ctx context.Context, w *eventWriter, t *translator, frame s
 	case frame.Seq == 0 || frame.Seq != from.seq:
 	case from.slot > slotStreamed:
 		t.resumeText(from)
-	case from.slot >= slotCalls && from.slot < slotStreamed-1:
+	case from.slot >= slotCalls && from.slot < slotLive:
 		t.begun = true
 	}
 	return frame.Type().Terminal(), nil
@@ -211,11 +217,27 @@ func (v *visit) sayEnd(ctx context.Context, w *eventWriter, t *translator, err e
 	}
 }
 
-// messageCount is how many messages a session's history has, 0 when nobody knows.
-func (v *visit) messageCount(ctx context.Context, at api.Address) int64 {
-	got, err := v.access.SessionGet(ctx, &api.SessionGetArgs{Address: at})
+// beforeTurn returns the seq of the last message before those that a turn has added,
+// of its own or because it was taken up again.
+func (v *visit) beforeTurn(ctx context.Context, at api.Address, id sessions.TurnID) (int64, error) {
+	turn, err := v.access.Turn(ctx, &api.TurnArgs{Address: at, TurnID: id})
 	if err != nil {
-		return 0 // the session is gone, and its events with it
+		return 0, err
 	}
-	return got.Session.MessageCount
+	last := turn.Turn.UserSeq
+	for {
+		got, err := v.access.Messages(ctx, &api.MessagesArgs{Address: at, AfterSeq: &last, Limit: new(chunkSize)})
+		if err != nil {
+			return 0, err
+		}
+		for _, m := range got.Messages {
+			if m.TurnID == id {
+				return last, nil
+			}
+			last = m.Seq
+		}
+		if !got.HasMore {
+			return last, nil
+		}
+	}
 }

@@ -15,20 +15,25 @@ type translator struct {
 	access  *host.Access
 	at      api.Address
 	profile string
-	life    sessions.Incarnation
-	count   func() int64 // how many messages the history has now
+	maker   itemMaker
+	// before returns the seq of the last message before those that a turn itself has
+	// added to its prompt.
+	before func(sessions.TurnID) (int64, error)
+	// clientTools returns the paths of the tools that clients run in a turn.
+	clientTools func(sessions.TurnID) (map[string]bool, error)
 
-	last    int64 // seq of the last numbered frame
-	first   int64 // seq of the first frame of the turn
-	turn    sessions.TurnID
-	begun   bool  // the turn's first events are out
-	waiting bool  // for the client
-	seq     int64 // of the last message of the history; 0 while it is not known
-	index   int64 // of the next item of the agent's output
+	last  int64 // seq of the last numbered frame
+	first int64 // seq of the first frame of the turn
+	turn  sessions.TurnID
+	begun bool  // the turn's first events are out
+	seq   int64 // of the last message of the history; 0 while it is not known
+	index int64 // of the next item of the agent's output
 
 	text  openText
-	calls map[sessions.CallID]openCall
+	calls map[sessions.CallID]*openCall
+	waits map[sessions.CallID]bool // calls that wait for the client
 	kids  map[sessions.SessionID]bool
+	err   error // of what could not be asked
 }
 
 // openText is a message of the agent that is being written.
@@ -41,15 +46,13 @@ type openText struct {
 	sent    int64
 }
 
-// openCall is a call without a result.
-type openCall struct {
-	message sessions.Message
-	i       int
-	index   int64
+// frame returns the events of a frame.
+func (t *translator) frame(f sessions.Frame) ([]event, error) {
+	events := t.translate(f)
+	return events, t.err
 }
 
-// frame returns the events of a frame.
-func (t *translator) frame(f sessions.Frame) []event {
+func (t *translator) translate(f sessions.Frame) []event {
 	if f.Seq > 0 {
 		t.last = f.Seq
 	}
@@ -65,15 +68,16 @@ func (t *translator) frame(f sessions.Frame) []event {
 		return append(t.begin(f), t.write(body, 0)...)
 	case sessions.MessageAppended:
 		return t.message(f, body.Message)
-	case sessions.CallStarted, sessions.CallEnded, sessions.UsageReported:
+	case sessions.CallStarted, sessions.UsageReported:
 		return t.begin(f)
+	case sessions.CallEnded:
+		return append(t.begin(f), t.result(body)...)
 	case sessions.ChildChanged:
 		return append(t.begin(f), t.child(body))
 	case sessions.Waiting:
-		t.waiting = true
-		return []event{t.sessionEvent("requires_action", statusRequiresAction, body.Pending)}
+		return t.wait(body.Pending)
 	case sessions.Answered:
-		return nil
+		return t.answered(body.CallID)
 	}
 	if f.Type().Terminal() {
 		return t.end(f)
@@ -83,14 +87,14 @@ func (t *translator) frame(f sessions.Frame) []event {
 
 // enter takes up the turn of its first frame.
 func (t *translator) enter(f sessions.Frame) {
-	t.turn, t.first, t.begun, t.index = f.TurnID, max(f.Seq, 1), false, 0
-	t.waiting = false
-	t.text, t.calls, t.kids = openText{}, map[sessions.CallID]openCall{}, map[sessions.SessionID]bool{}
+	t.turn, t.first, t.begun, t.index, t.seq = f.TurnID, max(f.Seq, 1), false, 0, 0
+	t.text, t.calls = openText{}, map[sessions.CallID]*openCall{}
+	t.waits, t.kids = map[sessions.CallID]bool{}, map[sessions.SessionID]bool{}
 }
 
 // place returns the position of an event of the last frame.
 func (t *translator) place(slot int64) position {
-	return position{t.life, max(t.first, 1), t.last, slot, t.text.sent}
+	return position{t.maker.life, max(t.first, 1), t.last, slot, t.text.sent}
 }
 
 // begin returns the events that follow the user's message, once. A turn that was
@@ -105,61 +109,39 @@ func (t *translator) begin(f sessions.Frame) []event {
 
 // message returns the events of a message that has entered the history.
 func (t *translator) message(f sessions.Frame, m sessions.Message) []event {
-	defer func() { t.seq = m.Seq }()
+	defer func() { t.seq = m.Seq + int64(len(m.ToolCalls)) }() // each call has a result, behind its message
 	switch m.Role {
 	case sessions.RoleUser:
-		added := t.itemEvent(slotItemAdded, "added", viewMessage(m), nil)
+		added := t.itemEvent(slotItemAdded, "added", t.maker.message(m), nil)
 		return append([]event{added}, t.begin(f)...)
-	case sessions.RoleTool:
-		return t.result(m)
 	case sessions.RoleAssistant:
 		return append(t.begin(f), t.answer(m)...)
-	case sessions.RoleSystem:
+	case sessions.RoleTool, sessions.RoleSystem:
 	}
 	return nil
 }
 
-// result returns the events of a call's result.
-func (t *translator) result(m sessions.Message) []event {
-	call, ok := t.calls[m.ToolCallID]
-	if !ok {
-		return nil
-	}
-	delete(t.calls, m.ToolCallID)
-	var events []event
-	if item := viewCall(call.message, call.i, &m); isClients(item) {
-		events = append(events, t.itemEvent(slotItemAdded, "added", viewResult(m), nil))
-	} else {
-		events = append(events, t.itemEvent(slotItemDone, "done", item, &call.index))
-	}
-	if t.waiting {
-		t.waiting = false
-		events = append(events, t.sessionEvent("in_progress", statusInProgress, nil))
-	}
-	return events
-}
-
 // answer returns the events that complete a message of the agent, then those of
-// its calls.
+// its calls. A call that a client runs is shown when it can be answered.
 func (t *translator) answer(m sessions.Message) (events []event) {
 	t.seq = m.Seq - 1 // what is being written is this message
 	if text := sessions.TextOf(m.Content); text != "" {
-		done := viewMessage(m)
+		done := t.maker.message(m)
 		if rest := t.unsent(text); rest != "" || !t.text.open {
 			events = append(events, t.show(rest, 0)...)
 		}
 		events = append(events, t.close(text, done)...)
 	}
 	t.text = openText{}
-	for i := range m.ToolCalls {
-		call := openCall{m, i, t.index}
+	if len(m.ToolCalls) == 0 || !t.knowTools() {
+		return events
+	}
+	for i, c := range m.ToolCalls {
+		call := &openCall{message: m, i: i, index: t.index}
 		t.index++
-		t.calls[m.ToolCalls[i].ID] = call
-		item, slot := viewCall(m, i, nil), slotCalls+2+2*int64(i)
-		events = append(events, t.itemEvent(slot, "added", item, &call.index))
-		if function, ok := item.(callItem); ok {
-			function.Status = itemCompleted
-			events = append(events, t.itemEvent(slot+1, "done", function, &call.index))
+		t.calls[c.ID] = call
+		if !t.maker.isClients(m, i) {
+			events = append(events, t.itemEvent(slotCalls+2+2*int64(i), "added", t.maker.call(m, i, nil), &call.index))
 		}
 	}
 	return events
@@ -194,7 +176,7 @@ func (t *translator) show(text string, streamed int64) (events []event) {
 		x.open, x.index = true, t.index
 		t.index++
 	}
-	item := messageItem{ID: itemID(t.seqOfText(), 0), Type: "message", Role: sessions.RoleAssistant,
+	item := messageItem{ID: t.idOfText(), Type: "message", Role: sessions.RoleAssistant,
 		Content: []contentView{}, Status: itemInProgress, TurnID: t.turn}
 	if x.stage < slotItemAdded {
 		events = append(events, t.itemEvent(streamed+slotItemAdded, "added", item, &x.index))
@@ -221,13 +203,15 @@ func (t *translator) close(text string, done messageItem) []event {
 	}
 }
 
-// seqOfText is the number that the message being written will have: nothing comes
-// between a model call and its answer.
-func (t *translator) seqOfText() int64 {
+// idOfText names the message being written: nothing comes between a model call and
+// its answer.
+func (t *translator) idOfText() string {
 	if t.seq == 0 {
-		t.seq = t.count()
+		if t.seq, t.err = t.before(t.turn); t.err != nil {
+			return ""
+		}
 	}
-	return t.seq + 1
+	return itemID(t.maker.life, t.seq+1, 0)
 }
 
 // end returns the events of a turn's end.
@@ -235,7 +219,7 @@ func (t *translator) end(f sessions.Frame) (events []event) {
 	events = t.begin(f)
 	if t.text.open {
 		text := t.text.all.String()
-		item := messageItem{ID: itemID(t.seqOfText(), 0), Type: "message", Role: sessions.RoleAssistant, Status: itemIncomplete,
+		item := messageItem{ID: t.idOfText(), Type: "message", Role: sessions.RoleAssistant, Status: itemIncomplete,
 			Content: []contentView{{Type: "output_text", Text: &text}}, TurnID: t.turn}
 		events = append(events, t.close(text, item)...)
 	}

@@ -18,6 +18,12 @@ type seen struct{ id, name, data string }
 // events reads a stream until the session is settled.
 func (w *world) events(response *http.Response) (all []seen) {
 	w.t.Helper()
+	return w.follow(response, func(seen) {})
+}
+
+// follow does so, and shows each event as it comes.
+func (w *world) follow(response *http.Response, show func(seen)) (all []seen) {
+	w.t.Helper()
 	require.Equal(w.t, 200, response.StatusCode)
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(nil, 1<<20)
@@ -36,6 +42,7 @@ func (w *world) events(response *http.Response) (all []seen) {
 			if e.data == "" {
 				continue
 			}
+			show(e)
 			all, e = append(all, e), seen{}
 			if last := all[len(all)-1].name; last == "agent.session.idle" || last == "agent.session.failed" {
 				return all
