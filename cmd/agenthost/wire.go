@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"maps"
@@ -172,7 +171,7 @@ func profilesOf(c *config.Config) (map[string]host.Profile, error) {
 			MaxIterations: p.MaxIterations, PromptTimeout: p.PromptTimeout,
 			IdleTTL: p.IdleTTL, ToolTimeout: p.ToolTimeout,
 			OnScopeViolation: policy(p.OnScopeViolation), OnToolError: policy(p.OnToolError),
-			Budget: host.Budget(p.Budget), Repeatable: p.Repeatable, Params: p.Params, AnswerSchema: json.RawMessage(p.AnswerSchema),
+			Budget: host.Budget(p.Budget), Repeatable: p.Repeatable, Params: p.Params, AnswerSchema: p.Schema(),
 			NeedsApproval: p.NeedsApproval, ClientTools: p.ClientToolList(), WaitTimeout: p.WaitTimeout,
 		}
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"time"
 
 	"agenthost/sessions"
@@ -103,6 +104,14 @@ type Profile struct {
 	Params      sessions.Params // of every model call
 	// AnswerSchema is the JSON Schema of every answer, "" for free text.
 	AnswerSchema string
+}
+
+// Schema is AnswerSchema as JSON, nil for free text.
+func (p Profile) Schema() json.RawMessage {
+	if p.AnswerSchema == "" {
+		return nil
+	}
+	return json.RawMessage(p.AnswerSchema)
 }
 
 // Budget bounds what model calls consume, in tokens of input and output. 0 means no

@@ -30,8 +30,9 @@ profiles:
 	require.Equal(t, sessions.Params{Temperature: number(1.5)}, c.Profiles["default"].Params)
 	require.Equal(t, sessions.Params{MaxTokens: 9, Effort: "max"}, c.Profiles["other"].Params)
 	require.Equal(t, `{"additionalProperties":false,"properties":{"n":{"maximum":9007199254740993,"type":"integer"}},"type":"object"}`, c.Profiles["v1.0"].AnswerSchema)
-	require.Equal(t, `{"type":"object"}`, c.Profiles["default"].AnswerSchema)
+	require.JSONEq(t, `{"type":"object"}`, string(c.Profiles["default"].Schema()))
 	require.Equal(t, `{"type": "object"}`, c.Profiles["other"].AnswerSchema)
+	require.Nil(t, mustLoad(t, "", nil).Profiles["default"].Schema(), "not an empty one, which is no JSON")
 
 	var lines strings.Builder
 	require.NoError(t, c.Print(&lines, false))
