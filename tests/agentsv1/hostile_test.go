@@ -42,7 +42,7 @@ func TestARevokedKeyEndsItsStreams(t *testing.T) {
 	}
 	doors = server.New(server.For(w.host), server.Config{Readmit: readmit,
 		Agents: face.New(w.host, face.Config{Authenticate: authenticate, Stay: stay})})
-	other := httptest.NewServer(doors)
+	other := httptest.NewServer(w.watch.over(doors))
 	defer other.Close()
 	w.url = other.URL
 

@@ -34,6 +34,7 @@ type world struct {
 	url    string
 	file   string
 	fit    fitting
+	watch  *watch
 	stop   func() // ends the host and its doors
 }
 
@@ -90,7 +91,10 @@ func (w *world) open(script oracle.Oracle) {
 	doors = server.New(server.For(w.host), server.Config{Authenticate: authenticate, Readmit: w.host.Readmit,
 		Agents: face.New(w.host, face.Config{Authenticate: authenticate, Stay: stay})})
 	w.host.OnKeys(doors.Recheck)
-	http := httptest.NewServer(doors)
+	if w.watch == nil {
+		w.watch = newWatch(t)
+	}
+	http := httptest.NewServer(w.watch.over(doors))
 	w.url = http.URL
 	w.client = openai.NewClient(option.WithBaseURL(http.URL+"/v1"), option.WithAPIKey("any"))
 	w.stop = sync.OnceFunc(func() {
