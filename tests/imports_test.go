@@ -233,7 +233,7 @@ var table = []row{
 	{
 		dir:     "tests/agentsv1",
 		inside:  []string{"..."},
-		outside: []string{"github.com/openai/openai-go/v3", "github.com/stretchr/testify", "github.com/tidwall/gjson", "modernc.org/sqlite"},
+		outside: []string{"github.com/openai/openai-go/v3", "github.com/getkin/kin-openapi", "github.com/santhosh-tekuri/jsonschema/v6", "github.com/goccy/go-yaml", "github.com/stretchr/testify", "github.com/tidwall/gjson", "modernc.org/sqlite"},
 		why:     "drives the host by the official SDK, in a module of its own; the house is not to need what only it needs",
 	},
 	{
