@@ -19,7 +19,7 @@ import (
 // body reads the request's body through the gate: content type, size, UTF-8, one
 // JSON value, no name twice, an object. It returns the object as it stands.
 func (v *visit) body() (json.RawMessage, error) {
-	media, params, err := mime.ParseMediaType(v.r.Header.Get("Content-Type"))
+	media, params, err := mime.ParseMediaType(strings.Join(v.r.Header.Values("Content-Type"), ","))
 	if charset := params["charset"]; err != nil || media != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
 		return nil, invalid("", "The Content-Type of a request is application/json in UTF-8.")
 	}

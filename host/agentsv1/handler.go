@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -117,7 +118,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
 
 // fail answers with an error, and logs what the client is not told.
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
-	if ctx := r.Context(); ctx.Err() != nil {
+	if ctx := r.Context(); ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = gone(ctx)
 	}
 	p := problemOf(err)

@@ -13,20 +13,32 @@ import (
 // sets them anew. A body that nobody reads needs one too, since net/http waits for
 // some of it before and after the answer.
 func (s *Server) bound(w http.ResponseWriter, r *http.Request) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.config.StallAfter)) // not every writer has deadlines
-	s.boundBody(w, r)
+	var until time.Time // none: what would be read now is that the client has gone
+	if r.ContentLength != 0 {
+		until = time.Now().Add(s.config.BodyTimeout)
+	}
+	rc := http.NewResponseController(w)
+	_ = rc.SetReadDeadline(until) // not every writer has deadlines
+	_ = rc.SetWriteDeadline(time.Now().Add(s.config.StallAfter))
 }
 
-func (s *Server) boundBody(w http.ResponseWriter, r *http.Request) {
-	if r.ContentLength != 0 {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.config.BodyTimeout)) // not every writer has deadlines
+// boundRest gives what is left of a body its time, which is none when nothing will
+// be read behind it.
+func (s *Server) boundRest(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength == 0 {
+		return
 	}
+	until := time.Now()
+	if w.Header().Get("Connection") != "close" {
+		until = until.Add(s.config.BodyTimeout)
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(until) // not every writer has deadlines
 }
 
 // orGone returns the error of a request, or why nobody waits for its answer any
 // more. Who has closed only their own half of the connection reads that.
 func orGone(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() == nil {
+	if ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
 		return err
 	}
 	if why, ok := errors.AsType[*sessions.Error](context.Cause(ctx)); ok {

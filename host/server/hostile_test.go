@@ -69,6 +69,15 @@ func TestBodiesThatNobodyReadsAreGivenUp(t *testing.T) {
 	}
 }
 
+// What net/http refuses by itself is not waited for either.
+func TestBodiesOfWishesThatNobodyHasAreGivenUp(t *testing.T) {
+	t.Parallel() // it takes the time that a header has
+	address := start(t, &service{}, server.Config{BodyTimeout: 10 * time.Millisecond})
+	conn := rawhttp.Dial(t, address, rawhttp.Request("POST", "/v1/call", "", "Content-Length: 100", "Expect: the moon"))
+	require.Equal(t, 417, conn.Status())
+	require.True(t, conn.Closed())
+}
+
 // A stream whose request has a body outlives the time that the body has.
 func TestStreamsOutliveTheirBodies(t *testing.T) {
 	source := newFeed("c5")

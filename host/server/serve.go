@@ -30,8 +30,11 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		Handler:           s,
 		ConnState:         counted.follow,
 		ReadHeaderTimeout: headerTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeaderBytes,
+		// What net/http refuses by itself has a body too. Others are given their time
+		// with their request.
+		ReadTimeout:    headerTimeout + s.config.BodyTimeout,
+		IdleTimeout:    idleTimeout,
+		MaxHeaderBytes: maxHeaderBytes,
 		// OPTIONS * is a path like others that there are not.
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),

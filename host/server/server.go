@@ -48,7 +48,7 @@ func (s *Server) ServeHTTP(plain http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	s.bound(w, r)
-	defer s.boundBody(w, r) // what is left of it
+	defer s.boundRest(w, r)
 	handle, err := s.route(w, r)
 	if err != nil {
 		s.turnAway(w, r, err)
