@@ -1,11 +1,16 @@
 package agentsv1
 
 import (
-	"agenthost/host"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"slices"
+
+	"agenthost/sessions"
 )
 
-// savedAgent is a profile of the host as this API shows it.
-type savedAgent struct {
+// agentListed is a saved agent, or a profile of the host, as this API shows it.
+type agentListed struct {
 	agentView
 	Object    string            `json:"object"`
 	CreatedAt int64             `json:"created_at"`
@@ -13,52 +18,126 @@ type savedAgent struct {
 	Metadata  map[string]string `json:"metadata"`
 }
 
-func (a savedAgent) id() string { return a.ID }
+func (a agentListed) id() string { return a.ID }
 
-func (v *visit) savedAgents() (all []savedAgent) {
+// savedAgentID is how ids of saved agents look. No other is looked for in the store.
+var savedAgentID = regexp.MustCompile("^agent_[0-9a-f]{32}$")
+
+func isSavedAgent(id string) bool { return savedAgentID.MatchString(id) }
+
+// profileAgents returns the host's profiles as agents, in the order of their names.
+func (v *visit) profileAgents() (all []agentListed) {
 	started := unix(v.access.Started())
 	for _, p := range v.access.Profiles() {
-		all = append(all, v.savedAgent(p, started))
+		all = append(all, agentListed{agentView: viewProfile(p), Object: "agent", CreatedAt: started, UpdatedAt: started, Metadata: map[string]string{}})
 	}
 	return all
 }
 
-func (v *visit) savedAgent(p host.ProfileInfo, started int64) savedAgent {
-	return savedAgent{agentView: viewProfile(p), Object: "agent", CreatedAt: started, UpdatedAt: started, Metadata: map[string]string{}}
+// viewSaved returns a saved agent as this API shows it. Its instructions are those
+// that it was given, and not the profile's, so that who writes back what was read
+// changes nothing.
+func (v *visit) viewSaved(a sessions.SavedAgent) (agentListed, error) {
+	var asked settings
+	if err := json.Unmarshal(a.Settings, &asked); err != nil {
+		return agentListed{}, err
+	}
+	view := agentListed{agentView: viewAgent(v.access, a.Profile, asked), Object: "agent",
+		CreatedAt: unix(a.CreatedAt), UpdatedAt: unix(a.UpdatedAt), Metadata: a.Metadata}
+	view.ID, view.Instructions, view.Name = string(a.ID), asked.Instructions, nil
+	if a.Name != "" {
+		view.Name = &a.Name
+	}
+	return view, nil
 }
 
+func (v *visit) replySaved(a sessions.SavedAgent, err error) error {
+	if err != nil {
+		return err
+	}
+	view, err := v.viewSaved(a)
+	if err != nil {
+		return err
+	}
+	return v.reply(view)
+}
+
+// listAgents lists the caller's saved agents and the profiles as one list, in which
+// the profiles are the oldest. after may name a saved agent that is gone.
 func (v *visit) listAgents(named) error {
 	q, _, err := v.page()
 	if err != nil {
 		return err
 	}
-	page, err := behind(q, v.savedAgents())
+	profiles := v.profileAgents()
+	if !q.ascending {
+		slices.Reverse(profiles)
+	}
+	saved := sessions.AgentQuery{Ascending: q.ascending, Limit: q.limit + 1}
+	at := slices.IndexFunc(profiles, func(p agentListed) bool { return p.ID == q.after })
+	switch {
+	case q.after == "":
+	case at >= 0:
+		if profiles = profiles[at+1:]; !q.ascending {
+			saved.Limit = 0
+		}
+	case isSavedAgent(q.after):
+		if saved.After = sessions.AgentID(q.after); q.ascending {
+			profiles = nil
+		}
+	default:
+		return unknownAfter()
+	}
+	all, err := v.savedAgents(saved)
 	if err != nil {
 		return err
 	}
-	return v.reply(page)
+	if q.ascending {
+		all = append(profiles, all...)
+	} else {
+		all = append(all, profiles...)
+	}
+	return v.reply(listOf(all[:min(q.limit, len(all))], len(all) > q.limit))
+}
+
+func (v *visit) savedAgents(q sessions.AgentQuery) (all []agentListed, err error) {
+	if q.Limit == 0 {
+		return nil, nil
+	}
+	found, err := v.access.AgentList(v.ctx(), q)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range found {
+		view, err := v.viewSaved(a)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, view)
+	}
+	return all, nil
 }
 
 func (v *visit) getAgent(n named) error {
-	p, ok := profileNamed(v.access, n.agent)
-	if !ok {
-		return notFound()
+	if isSavedAgent(n.agent) {
+		return v.replySaved(v.access.AgentGet(v.ctx(), sessions.AgentID(n.agent)))
 	}
-	return v.reply(v.savedAgent(p, unix(v.access.Started())))
+	for _, p := range v.profileAgents() {
+		if p.ID == n.agent {
+			return v.reply(p)
+		}
+	}
+	return notFound()
 }
 
-// createAgent says why there can be no new one.
-func (v *visit) createAgent(named) error {
-	if _, err := v.body(); err != nil {
-		return err
+// savedSettings returns the profile of a saved agent, and what it asks for.
+func (v *visit) savedSettings(id string) (profile string, s settings, err error) {
+	a, err := v.access.AgentGet(v.ctx(), sessions.AgentID(id))
+	if errors.Is(err, sessions.ErrNoAgent) {
+		return "", s, errUnknownAgent
 	}
-	return invalid("", "The agents of this host are the profiles of its configuration; add one there and restart the host.")
-}
-
-// changeAgent says why an agent cannot be changed or deleted.
-func (v *visit) changeAgent(n named) error {
-	if _, ok := profileNamed(v.access, n.agent); !ok {
-		return notFound()
+	if err == nil {
+		err = json.Unmarshal(a.Settings, &s)
 	}
-	return invalid("", "The agents of this host are the profiles of its configuration; change or remove this one there and restart the host.")
+	return a.Profile, s, err
 }

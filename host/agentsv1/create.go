@@ -8,7 +8,6 @@ import (
 
 	"agenthost/host"
 	"agenthost/host/api"
-	"agenthost/host/api/strictjson"
 	"agenthost/sessions"
 )
 
@@ -30,49 +29,6 @@ type createBody struct {
 // streamOptions are taken without effect: no event is padded.
 type streamOptions struct {
 	IncludeObfuscation *bool `json:"include_obfuscation"`
-}
-
-// agentBody is what a session asks of its agent.
-type agentBody struct {
-	Instructions string            `json:"instructions"`
-	Model        string            `json:"model"`
-	Tools        []json.RawMessage `json:"tools"`
-	ServiceTier  string            `json:"service_tier"`
-	Reasoning    *reasoningBody    `json:"reasoning"`
-	Text         *textBody         `json:"text"`
-	MultiAgent   *multiAgentBody   `json:"multi_agent"`
-	Compaction   json.RawMessage   `json:"compaction"`
-	Experimental json.RawMessage   `json:"experimental"`
-}
-
-type reasoningBody struct {
-	Effort  sessions.Effort `json:"effort"`
-	Summary string          `json:"summary"`
-}
-
-type textBody struct {
-	Format    *formatBody `json:"format"`
-	Verbosity string      `json:"verbosity"`
-}
-
-type formatBody struct {
-	Type   string          `json:"type"`
-	Schema json.RawMessage `json:"schema"`
-}
-
-type multiAgentBody struct {
-	Enabled bool   `json:"enabled"`
-	Most    *int64 `json:"max_concurrent_subagents"`
-}
-
-// toolBody is a function tool.
-type toolBody struct {
-	Type         string          `json:"type"`
-	Name         string          `json:"name"`
-	Description  string          `json:"description"`
-	Parameters   json.RawMessage `json:"parameters"`
-	Async        bool            `json:"async"`
-	DeferLoading bool            `json:"defer_loading"`
 }
 
 // refuse answers the first parameter that asks for what this host does not have.
@@ -137,134 +93,52 @@ func checkMetadata(metadata map[string]string) error {
 	return nil
 }
 
-// settings returns what the agent is asked for beyond its profile.
-func (a *agentBody) settings() (s settings, err error) {
-	if a == nil {
-		return s, nil
-	}
-	s = settings{Model: a.Model, Instructions: a.Instructions}
-	if err := a.refuse(); err != nil {
-		return s, err
-	}
-	if a.Reasoning != nil {
-		s.Effort = a.Reasoning.Effort
-		if err := (sessions.Params{Effort: s.Effort}).Check("/agent/reasoning"); err != nil {
-			return s, err
-		}
-	}
-	if a.Text != nil && a.Text.Format != nil && a.Text.Format.Type == "json_schema" {
-		s.Schema = a.Text.Format.Schema
-		if err := checkObject(s.Schema, "agent.text.format.schema"); err != nil {
-			return s, err
-		}
-	}
-	seen := map[string]bool{}
-	for i, raw := range a.Tools {
-		at := strictjson.PointerAt("/agent/tools", i)
-		tool, err := functionOf(raw, at)
-		if err != nil {
-			return s, err
-		}
-		if seen[tool.Name] {
-			return s, invalid(dotted(at+"/name"), "Two tools have this name.")
-		}
-		seen[tool.Name] = true
-		s.Tools = append(s.Tools, tool)
-	}
-	return s, nil
-}
+// errUnknownAgent is the answer to an id that no agent of the caller has, be it
+// another's or nobody's.
+var errUnknownAgent = invalid("agent_id", "This host has no agent of this id.")
 
-// refuse refuses what this host has no way to do.
-func (a *agentBody) refuse() error {
-	return refuse(map[string]bool{
-		"agent.service_tier":      a.ServiceTier != "" && a.ServiceTier != "auto" && a.ServiceTier != "default",
-		"agent.reasoning.summary": a.Reasoning != nil && a.Reasoning.Summary != "",
-		"agent.text.verbosity":    a.Text != nil && a.Text.Verbosity != "" && a.Text.Verbosity != "medium",
-		"agent.text.format.type":  a.Text != nil && a.Text.Format != nil && a.Text.Format.Type != "text" && a.Text.Format.Type != "json_schema",
-		"agent.multi_agent":       a.MultiAgent != nil && a.MultiAgent.Enabled,
-		"agent.compaction":        present(a.Compaction),
-		"agent.experimental":      present(a.Experimental),
-	})
-}
-
-// maxToolName is the longest name of a function, in characters.
-const maxToolName = 64
-
-func functionOf(raw json.RawMessage, at string) (functionTool, error) {
-	var kind struct {
-		Type string `json:"type"`
-	}
-	if json.Unmarshal(raw, &kind) != nil || kind.Type != "function" {
-		return functionTool{}, invalid(dotted(at+"/type"), "This host offers tools of the type function only.")
-	}
-	var tool toolBody
-	if err := decode(raw, at, &tool); err != nil {
-		return functionTool{}, err
-	}
-	if tool.Async || tool.DeferLoading {
-		return functionTool{}, invalid(dotted(at), "This host offers neither async nor defer_loading; leave them out.")
-	}
-	if !isFunctionName(tool.Name) {
-		return functionTool{}, invalid(dotted(at+"/name"), "A function's name is 1 to %d of letters, digits, _ and -.", maxToolName)
-	}
-	if err := checkObject(tool.Parameters, dotted(at+"/parameters")); err != nil {
-		return functionTool{}, err
-	}
-	return functionTool{tool.Name, tool.Description, tool.Parameters}, nil
-}
-
-func isFunctionName(name string) bool {
-	for _, r := range name {
-		if r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') {
-			return false
-		}
-	}
-	return name != "" && len(name) <= maxToolName
-}
-
-// checkObject refuses a schema that is no JSON object.
-func checkObject(raw json.RawMessage, param string) error {
-	if len(raw) == 0 || raw[0] != '{' {
-		return invalid(param, "A schema is a JSON object.")
-	}
-	return nil
-}
-
-// profile finds the profile that answers: by its name, or by a model, which is the
-// name of a profile or of an oracle.
-func (b *createBody) profile(access *host.Access) (host.ProfileInfo, error) {
-	var model string
-	if b.Agent != nil {
-		model = b.Agent.Model
-	}
+// agentOf finds who is to answer: the profile, and the settings of the agent if it is
+// a saved one.
+func (v *visit) agentOf(b *createBody) (profile string, s settings, err error) {
+	model, _ := b.Agent.Model.Value()
 	if b.AgentID == "" && model == "" {
-		return host.ProfileInfo{}, invalid("agent.model", "A session needs an agent_id, or an agent with a model.")
+		return "", s, invalid("agent.model", "A session needs an agent_id, or an agent with a model.")
 	}
-	var found *host.ProfileInfo
-	for _, p := range access.Profiles() {
-		if b.AgentID != "" && p.Name != b.AgentID || model != "" && p.Name != model && p.Oracle != model {
-			continue
+	if isSavedAgent(b.AgentID) {
+		if profile, s, err = v.savedSettings(b.AgentID); err != nil || model == "" {
+			return profile, s, err
 		}
-		// A profile of that very name is meant before others with its oracle; then the default.
-		if found == nil || p.Name == model || p.Name == sessions.DefaultProfile && found.Name != model {
-			found = &p
+	} else if b.AgentID != "" {
+		found, known := profileNamed(v.access, b.AgentID)
+		switch {
+		case !known:
+			return "", s, errUnknownAgent
+		case model != "" && model != found.Name && model != found.Oracle:
+			return "", s, invalid("agent.model", "The agent answers by another model; leave the model out.")
 		}
+		return found.Name, s, nil
 	}
-	if found == nil {
-		return host.ProfileInfo{}, b.noProfile(access, model)
-	}
-	return *found, nil
+	profile, err = profileOf(v.access, model, "agent.model")
+	return profile, s, err
 }
 
-// noProfile says why no profile is meant.
-func (b *createBody) noProfile(access *host.Access, model string) error {
-	switch _, known := profileNamed(access, b.AgentID); {
-	case b.AgentID == "":
-		return invalid("agent.model", "This host has no profile and no oracle of this name.")
-	case known && model != "":
-		return invalid("agent.model", "The agent answers by another model; leave the model out.")
+// profileOf finds the profile that a model means: the name of a profile, else of an
+// oracle. param is where the model was given.
+func profileOf(access *host.Access, model, param string) (string, error) {
+	var found string
+	for _, p := range access.Profiles() {
+		if p.Name == model {
+			return p.Name, nil
+		}
+		// Of those with the oracle the default is meant, else the first.
+		if p.Oracle == model && (found == "" || p.Name == sessions.DefaultProfile) {
+			found = p.Name
+		}
 	}
-	return invalid("agent_id", "This host has no agent of this id.")
+	if found == "" {
+		return "", invalid(param, "This host has no profile and no oracle of this name.")
+	}
+	return found, nil
 }
 
 // createSession makes a session and begins its first turn.
@@ -281,15 +155,10 @@ func (v *visit) createSession(named) error {
 	if err := decode(object, "", &body); err != nil {
 		return err
 	}
+	if body.Agent == nil {
+		body.Agent = &agentBody{}
+	}
 	if err := body.check(); err != nil {
-		return err
-	}
-	profile, err := body.profile(v.access)
-	if err != nil {
-		return err
-	}
-	asked, err := body.Agent.settings()
-	if err != nil {
 		return err
 	}
 	var content []sessions.Content
@@ -297,42 +166,71 @@ func (v *visit) createSession(named) error {
 		if content, err = inputOf(body.Input, "/input"); err != nil {
 			return err
 		}
-		args := asked.prompt(api.Address{SessionID: "new"}, content)
+		args := settings{}.prompt(api.Address{SessionID: "new"}, content)
 		if err := args.Validate(v.config.Limits); err != nil {
 			return err
 		}
 	}
-	state, err := json.Marshal(asked)
+	s, created, err := v.beginSession(&body, key, fingerprint("create", object))
 	if err != nil {
 		return err
 	}
-	return v.begin(host.NewSession{Profile: profile.Name, Labels: body.Metadata, State: map[string]json.RawMessage{settingsName: state},
-		RequestID: key.of("create"), Fingerprint: fingerprint("create", object)}, asked, content, body.Stream, key)
-}
-
-// begin makes the session, sends its input, and answers. A repeat that comes after
-// the session was made and before its input was accepted sends the input.
-func (v *visit) begin(n host.NewSession, asked settings, content []sessions.Content, stream bool, key idempotencyKey) error {
-	s, created, err := v.access.SessionBegin(v.ctx(), n)
+	turn, err := v.firstInput(s, content, key)
 	if err != nil {
-		return err
-	}
-	at := api.Address{SessionID: s.ID}
-	var turn sessions.TurnID
-	if content != nil {
-		args := asked.prompt(at, content)
-		args.RequestID = key.of("input")
-		got, err := v.access.Prompt(v.ctx(), &args, nil)
-		if err != nil {
-			if created && key == "" { // nobody can come back to it
-				_, _ = v.access.SessionDelete(v.ctx(), &api.SessionDeleteArgs{Address: at, OnlySettled: true}) // the refusal is what counts
-			}
-			return err
+		if created && key == "" { // nobody can come back to it
+			_, _ = v.access.SessionDelete(v.ctx(), &api.SessionDeleteArgs{Address: api.Address{SessionID: s.ID}, OnlySettled: true}) // the refusal is what counts
 		}
-		turn = got.TurnID
+		return err
 	}
-	if stream {
+	if body.Stream {
 		return v.streamCreation(s, turn)
 	}
-	return v.getSession(named{at: at})
+	return v.getSession(named{at: api.Address{SessionID: s.ID}})
+}
+
+// beginSession makes the session, with a copy of all that is asked of its agent, or
+// finds the one that the same request has made before.
+func (v *visit) beginSession(b *createBody, key idempotencyKey, asks [32]byte) (s sessions.Session, created bool, err error) {
+	if key != "" && isSavedAgent(b.AgentID) {
+		// What has become of the agent since is nothing to a repeat.
+		if s, found, err := v.access.SessionBegun(v.ctx(), key.of("create"), asks); found || err != nil {
+			return s, false, err
+		}
+	}
+	profile, inherited, err := v.agentOf(b)
+	if err != nil {
+		return s, false, err
+	}
+	asked, err := b.Agent.over(inherited, "/agent")
+	if err != nil {
+		return s, false, err
+	}
+	if err := asked.check("/agent", v.config.Limits); err != nil {
+		return s, false, err
+	}
+	state, err := json.Marshal(asked)
+	if err != nil {
+		return s, false, err
+	}
+	return v.access.SessionBegin(v.ctx(), host.NewSession{Profile: profile, Labels: b.Metadata,
+		State: map[string]json.RawMessage{settingsName: state}, RequestID: key.of("create"), Fingerprint: asks})
+}
+
+// firstInput sends a session that was made its input, if there is any. A repeat that
+// comes after the session was made and before its input was accepted does so too.
+func (v *visit) firstInput(s sessions.Session, content []sessions.Content, key idempotencyKey) (sessions.TurnID, error) {
+	if content == nil {
+		return "", nil
+	}
+	asked, err := settingsOf(v.ctx(), v.access, s)
+	if err != nil {
+		return "", err
+	}
+	args := asked.prompt(api.Address{SessionID: s.ID}, content)
+	args.RequestID = key.of("input")
+	got, err := v.access.Prompt(v.ctx(), &args, nil)
+	if err != nil {
+		return "", err
+	}
+	return got.TurnID, nil
 }

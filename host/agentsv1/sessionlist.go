@@ -29,6 +29,9 @@ func (v *visit) listSessions(named) error {
 	if err != nil {
 		return err
 	}
+	if isSavedAgent(values.Get("agent_id")) {
+		return invalid("agent_id", "Sessions are listed by the profile that answers them; of a saved agent they have a copy, and do not know it.")
+	}
 	args := &api.SessionListArgs{ByID: true, Ascending: q.ascending, Cursor: q.after, Limit: &q.limit,
 		ParentID: api.Null[sessions.SessionID](), ProfileKey: values.Get("agent_id"), Label: map[string]string{}}
 	for name := range values {

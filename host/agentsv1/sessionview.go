@@ -79,7 +79,7 @@ func viewSession(ctx context.Context, access *host.Access, s sessions.Session) (
 		return sessionView{}, err
 	}
 	view := sessionView{
-		ID: string(s.ID), Object: "agent.session", Agent: viewSessionAgent(access, s, asked),
+		ID: string(s.ID), Object: "agent.session", Agent: viewAgent(access, s.ProfileKey, asked),
 		CreatedAt: unix(s.CreatedAt), LastActiveAt: unix(s.LastActiveAt), Environment: environmentView{"none"},
 		Metadata: s.Labels, RequiredActions: actionsOf(s), Status: statusOf(s), Usage: viewUsage(s.Usage), VaultIDs: []string{},
 	}
@@ -119,7 +119,7 @@ func actionsOf(s sessions.Session) []requiredAction {
 // agentView is the agent of a session.
 type agentView struct {
 	ID           string         `json:"id"`
-	Instructions *string        `json:"instructions"`
+	Instructions string         `json:"instructions"`
 	Model        string         `json:"model"`
 	MultiAgent   multiAgentView `json:"multi_agent"`
 	Name         *string        `json:"name"`
@@ -157,16 +157,14 @@ type toolView struct {
 	DeferLoading bool            `json:"defer_loading"`
 }
 
-func viewSessionAgent(access *host.Access, s sessions.Session, asked settings) agentView {
-	profile, known := profileNamed(access, s.ProfileKey)
+// viewAgent returns the agent that a profile is with what is asked of it.
+func viewAgent(access *host.Access, profileKey string, asked settings) agentView {
+	profile, known := profileNamed(access, profileKey)
 	if !known {
-		profile = host.ProfileInfo{Name: s.ProfileKey, Oracle: s.ProfileKey}
+		profile = host.ProfileInfo{Name: profileKey, Oracle: profileKey}
 	}
 	view := viewProfile(profile)
-	view.Model = cmp.Or(asked.Model, view.Model)
-	if asked.Instructions != "" {
-		view.Instructions = &asked.Instructions
-	}
+	view.Model, view.Instructions = cmp.Or(asked.Model, view.Model), cmp.Or(asked.Instructions, view.Instructions)
 	if asked.Effort != "" {
 		view.Reasoning.Effort = &asked.Effort
 	}
@@ -181,11 +179,8 @@ func viewSessionAgent(access *host.Access, s sessions.Session, asked settings) a
 
 // viewProfile returns a profile as the agent that it is.
 func viewProfile(p host.ProfileInfo) agentView {
-	view := agentView{ID: p.Name, Model: p.Oracle, Name: &p.Name, ServiceTier: "default",
+	view := agentView{ID: p.Name, Model: p.Oracle, Name: &p.Name, Instructions: p.System, ServiceTier: "default",
 		Text: textView{Format: formatView{Type: "text"}, Verbosity: "medium"}, Tools: []toolView{}}
-	if p.System != "" {
-		view.Instructions = &p.System
-	}
 	if p.Inference.Params.Effort != "" {
 		view.Reasoning.Effort = &p.Inference.Params.Effort
 	}
