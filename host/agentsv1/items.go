@@ -107,9 +107,11 @@ func (k itemMaker) message(m sessions.Message) messageItem {
 	return item
 }
 
-// isClients reports whether a client runs call i of a message.
+// isClients reports whether a client runs call i of a message. A message that a fork
+// has copied has lost its turn; what the host has nothing for was a client's there.
 func (k itemMaker) isClients(m sessions.Message, i int) bool {
-	return k.clients[m.TurnID][m.ToolCalls[i].Path]
+	path := m.ToolCalls[i].Path
+	return k.clients[m.TurnID][path] || m.TurnID == "" && strings.HasPrefix(path, functionRoot)
 }
 
 // call returns call i of a message. One that a client runs is complete as it is, and

@@ -105,7 +105,8 @@ func (d *twoDoors) agree(id string) seenByDollar {
 	}, patience, 1)
 	require.Equal(d.t, sessionByDollar(before.session), sessionByAgents(other.session))
 	require.Equal(d.t, turnsByDollar(before.turns), turnsByAgents(other.turns))
-	require.Equal(d.t, messagesAsItems(before.messages, ""), itemLines(other.items))
+	functions := functionsOf(other.items)
+	require.Equal(d.t, messagesAsItems(before.messages, "", functions), itemLines(other.items))
 	for _, t := range before.turns {
 		var own []gjson.Result
 		items := d.sessions().Turns.Items.ListAutoPaging(d.ctx(), id, string(t.TurnID), openai.BetaAgentSessionTurnItemListParams{Order: "asc"})
@@ -114,7 +115,7 @@ func (d *twoDoors) agree(id string) seenByDollar {
 		}
 		require.NoError(d.t, items.Err())
 		if t.Status.Terminal() {
-			require.Equal(d.t, messagesAsItems(before.messages, t.TurnID), itemLines(own))
+			require.Equal(d.t, messagesAsItems(before.messages, t.TurnID, functions), itemLines(own))
 		}
 	}
 	return before
@@ -154,7 +155,10 @@ func (d *twoDoors) agreeOnList() {
 func sessionByDollar(s sessions.Session) []string {
 	status := map[sessions.Status]string{sessions.StatusCreated: "idle", sessions.StatusIdle: "idle", sessions.StatusClosed: "idle",
 		sessions.StatusRunning: "in_progress", sessions.StatusWaiting: "requires_action", sessions.StatusFailed: "failed"}[s.Status]
-	if s.Queued > 0 && s.Status != sessions.StatusWaiting {
+	switch {
+	case s.Status == sessions.StatusWaiting && len(s.Pending) == 0: // all is answered, and the turn is about to go on
+		status = "in_progress"
+	case s.Queued > 0 && s.Status != sessions.StatusWaiting:
 		status = "in_progress"
 	}
 	why := "null"
@@ -226,22 +230,31 @@ func turnsByAgents(turns []gjson.Result) (lines []string) {
 	return lines
 }
 
+// functionsOf returns the calls that the Agents API shows as a client's. The host's
+// own protocol does not tell whose a call is once it has its result.
+func functionsOf(items []gjson.Result) map[sessions.CallID]bool {
+	calls := map[sessions.CallID]bool{}
+	for _, item := range items {
+		if item.Get("type").String() == "function_call" {
+			calls[sessions.CallID(item.Get("call_id").String())] = true
+		}
+	}
+	return calls
+}
+
 // messagesAsItems writes down the messages of a turn, of all when there is none, as
 // the items that they are.
-func messagesAsItems(messages []sessions.Message, turn sessions.TurnID) (lines []string) {
-	results, paths := map[sessions.CallID]sessions.Message{}, map[sessions.CallID]string{}
+func messagesAsItems(messages []sessions.Message, turn sessions.TurnID, functions map[sessions.CallID]bool) (lines []string) {
+	results := map[sessions.CallID]sessions.Message{}
 	for _, m := range messages {
 		results[m.ToolCallID] = m
-		for _, c := range m.ToolCalls {
-			paths[c.ID] = c.Path
-		}
 	}
 	for _, m := range messages {
 		if turn != "" && m.TurnID != turn {
 			continue
 		}
 		switch {
-		case m.Role == sessions.RoleTool && strings.HasPrefix(paths[m.ToolCallID], "/functions/"):
+		case m.Role == sessions.RoleTool && functions[m.ToolCallID]:
 			lines = append(lines, fmt.Sprintf("output of %s: %s; turn %s", m.ToolCallID, outcome(m), m.TurnID))
 		case m.Role != sessions.RoleTool && len(m.Content) > 0:
 			whole := "completed"
@@ -254,7 +267,7 @@ func messagesAsItems(messages []sessions.Message, turn sessions.TurnID) (lines [
 			result, has := results[c.ID]
 			line := fmt.Sprintf("of %s with %s", c.Path[strings.LastIndexByte(c.Path, '/')+1:], c.Args)
 			switch {
-			case strings.HasPrefix(c.Path, "/functions/"):
+			case functions[c.ID]:
 				line = fmt.Sprintf("call %s %s", c.ID, line)
 			case has:
 				line = "call " + line + " gave " + outcome(result)
