@@ -11,7 +11,12 @@ import (
 func (v *visit) listItems(n named) error { return v.pageOfItems(n.at, "") }
 
 // listTurnItems lists the items of one turn.
-func (v *visit) listTurnItems(n named) error { return v.pageOfItems(n.at, n.turn) }
+func (v *visit) listTurnItems(n named) error {
+	if n.turn == "" {
+		return notFound()
+	}
+	return v.pageOfItems(n.at, n.turn)
+}
 
 func (v *visit) pageOfItems(at api.Address, id sessions.TurnID) error {
 	q, _, err := v.page()

@@ -173,7 +173,8 @@ func (a *answer) response() *openapi3.Response {
 		}
 		return nil
 	}
-	name := map[string]string{"400": "Invalid", "401": "Unauthenticated", "403": "Forbidden", "404": "NotFound", "429": "Limited", "5XX": "Failed"}[a.named()]
+	name := map[string]string{"400": "Invalid", "401": "Unauthenticated", "403": "Forbidden", "404": "NotFound", "429": "Limited",
+		"499": "Gone", "5XX": "Failed"}[a.named()]
 	if ref := a.watch.described.doc.Components.Responses[name]; ref != nil {
 		return ref.Value
 	}

@@ -1,0 +1,230 @@
+package agentsv1
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	"agenthost/host"
+	face "agenthost/host/agentsv1"
+	"agenthost/host/api"
+	"agenthost/host/server"
+	"agenthost/oracle/scripted"
+	"agenthost/sessions"
+	"agenthost/tools"
+	"agenthost/tools/subagent"
+)
+
+// withChildren is a world whose agent says, calls, asks, fails, hangs, and has a
+// companion, by what it is told.
+func withChildren(t *testing.T, wrap func(sessions.Store) sessions.Store) *world {
+	t.Helper()
+	companion := func(action, prompt string) scripted.Step {
+		return scripted.Step{Calls: []scripted.Call{{Path: "/agents/helper", Args: `{"action":"` + action + `","name":"kid"` + prompt + `}`}}}
+	}
+	script := scripted.Play(scripted.Script{Rules: []scripted.Rule{
+		{When: "hang", Steps: []scripted.Step{{Hang: true}}},
+		{When: "fail", Steps: []scripted.Step{{Fail: "broken"}}},
+		{When: "ask", Steps: []scripted.Step{{Calls: []scripted.Call{{Path: "/functions/look", Args: `{}`}}}, {Text: "done"}}},
+		{When: "family", Steps: []scripted.Step{companion("spawn", ""), companion("message", `,"prompt":"x"`),
+			companion("terminate", ""), companion("spawn", `,"prompt":"x"`), companion("wait", ""), {Text: "done"}}},
+		{Steps: []scripted.Step{{Text: "ok"}}},
+	}})
+	tree := &tools.Tree{}
+	require.NoError(t, subagent.Mount(tree, "helper"))
+	return newFitted(t, script, fitting{tools: tree, wrap: wrap, fit: func(profiles map[string]host.Profile) {
+		profile := profiles[sessions.DefaultProfile]
+		profiles["helper"] = profile
+		profile.Tools = []string{"/agents"}
+		profiles[sessions.DefaultProfile] = profile
+	}})
+}
+
+// walk asks for every operation that is described.
+type walk struct {
+	*world
+	bodies map[string]string // by operation
+}
+
+const createBody = `{"environment":{"type":"none"},"agent":{"model":"default"},"input":"hello"}`
+
+func newWalk(w *world) *walk {
+	return &walk{w, map[string]string{
+		"createSession": createBody,
+		"updateSession": `{"metadata":{"a":"b"}}`,
+		"sendEvents":    `{"events":[` + eventCancel + `]}`,
+	}}
+}
+
+// each calls do with each operation, by its name.
+func (w *walk) each(do func(method, path string, o *openapi3.Operation)) {
+	paths := w.watch.described.doc.Paths
+	for _, path := range paths.InMatchingOrder() {
+		operations := paths.Value(path).Operations()
+		for _, method := range slices.Sorted(maps.Keys(operations)) {
+			do(method, path, operations[method])
+		}
+	}
+}
+
+// request is a well-formed request for an operation.
+func (w *walk) request(method, path string, o *openapi3.Operation, names map[string]string, header http.Header) *http.Request {
+	if strings.Contains(path, "{subagent}") {
+		path = strings.ReplaceAll(path, "{turn}", names["its turn"])
+	}
+	for name, value := range names {
+		path = strings.ReplaceAll(path, "{"+name+"}", value)
+	}
+	r := httptest.NewRequestWithContext(w.ctx(), method, path, strings.NewReader(w.bodies[o.OperationID]))
+	r.Header = http.Header{"Openai-Beta": {"agents=v1"}, "Content-Type": {"application/json"}}
+	maps.Copy(r.Header, header)
+	return r
+}
+
+// statuses answers a request by doors that are watched, and returns the status.
+func (w *walk) status(doors http.Handler, r *http.Request) int {
+	out := httptest.NewRecorder()
+	w.watch.over(doors).ServeHTTP(out, r)
+	return out.Code
+}
+
+// family makes a session with a turn and a companion that has had one.
+func (w *walk) family() map[string]string {
+	s := w.made("family", "idle")
+	names := map[string]string{"agent": "default", "session": s}
+	first := func(path string) string {
+		return gjson.Get(textOf(w.world, w.plain("GET", "/v1/agents/sessions/"+s+path, "", nil)), "data.0.id").String()
+	}
+	names["turn"] = first("/turns")
+	names["subagent"] = first("/subagents")
+	names["its turn"] = first("/subagents/" + names["subagent"] + "/turns")
+	return names
+}
+
+// refuse has every operation refused for reasons that all share.
+func (w *walk) refuse(names map[string]string) {
+	var refusal error
+	doors := server.New(server.For(w.host), server.Config{Agents: face.New(w.host, face.Config{Authenticate: func(*http.Request) (api.Caller, error) {
+		return api.Caller{Owner: sessions.LocalOwner}, refusal
+	}})})
+	w.each(func(method, path string, o *openapi3.Operation) {
+		for want, code := range map[int]sessions.Code{401: sessions.CodeUnauthenticated, 429: sessions.CodeOverloaded, 500: sessions.CodeInternal, 503: sessions.CodeHostStopping} {
+			refusal = sessions.Errorf(code, "Not now.")
+			require.Equal(w.t, want, w.status(doors, w.request(method, path, o, names, nil)), o.OperationID)
+		}
+		refusal = nil
+		require.Equal(w.t, 403, w.status(doors, w.request(method, path, o, names, http.Header{"Origin": {"https://elsewhere.example"}})), o.OperationID)
+		require.Equal(w.t, 400, w.status(doors, w.request(method, path, o, names, http.Header{"Openai-Beta": nil})), o.OperationID)
+		if o.Responses.Value("404") != nil {
+			require.Equal(w.t, 404, w.status(doors, w.request(method, path, o, map[string]string{
+				"agent": "nobody", "session": nobodysSession, "subagent": nobodysChild, "turn": nobodysTurn, "its turn": nobodysTurn}, nil)), o.OperationID)
+		}
+		if o.Responses.Value("413") != nil {
+			r := w.request(method, path, o, names, nil)
+			r.ContentLength = 1 << 30
+			require.Equal(w.t, 413, w.status(doors, r), o.OperationID)
+		}
+		if o.Responses.Value("408") != nil {
+			r := w.request(method, path, o, names, nil)
+			r.Body = io.NopCloser(iotest.ErrReader(os.ErrDeadlineExceeded))
+			require.Equal(w.t, 408, w.status(doors, r), o.OperationID)
+		}
+		left, leave := context.WithCancel(w.ctx())
+		leave()
+		refusal = left.Err()
+		require.Equal(w.t, 499, w.status(doors, w.request(method, path, o, names, nil).WithContext(left)), o.OperationID)
+	})
+}
+
+// contradict brings out the conflicts.
+func (w *walk) contradict() {
+	busy := w.made("hang", "in_progress")
+	require.Equal(w.t, 409, w.plain("DELETE", "/v1/agents/sessions/"+busy, "", nil).StatusCode)
+	for path, bodies := range map[string][2]string{
+		"":                     {createBody, strings.Replace(createBody, "hello", "hi", 1)},
+		"/" + busy + "/events": {`{"events":[` + eventCancel + `]}`, `{"events":[` + eventMessage + `]}`},
+	} {
+		key := http.Header{"Idempotency-Key": {"k"}}
+		require.Less(w.t, w.plain("POST", "/v1/agents/sessions"+path, bodies[0], key).StatusCode, 300)
+		require.Equal(w.t, 409, w.plain("POST", "/v1/agents/sessions"+path, bodies[1], key).StatusCode)
+	}
+}
+
+// Each operation is served with each status and media type that is described for it.
+func TestEveryAnswerIsServed(t *testing.T) {
+	w := newWalk(withChildren(t, nil))
+	names := w.family()
+	var described []string
+	w.each(func(method, path string, o *openapi3.Operation) {
+		for status, response := range o.Responses.Map() {
+			for media := range response.Value.Content {
+				described = append(described, o.OperationID+" "+status+" "+media)
+			}
+			if len(response.Value.Content) == 0 {
+				described = append(described, o.OperationID+" "+status)
+			}
+		}
+		if method == http.MethodDelete {
+			return // in the end
+		}
+		r := w.request(method, path, o, names, nil)
+		var text bytes.Buffer
+		_, err := text.ReadFrom(r.Body)
+		require.NoError(t, err)
+		answer := w.plain(method, r.URL.RequestURI(), text.String(), nil)
+		_ = answer.Body.Close() // a stream has no other end
+	})
+	w.events(w.plain("POST", "/v1/agents/sessions", strings.Replace(createBody, "{", `{"stream":true,`, 1), nil))
+	w.refuse(names)
+	w.contradict()
+	require.Equal(t, 200, w.plain("DELETE", "/v1/agents/sessions/"+names["session"], "", nil).StatusCode)
+	var served []string
+	for what := range w.watch.seen {
+		if name, _, of := strings.Cut(what, " "); of && name != "" {
+			served = append(served, what)
+		}
+	}
+	require.ElementsMatch(t, described, served)
+}
+
+// What a path does not have is not offered, whatever is asked of it.
+func TestOtherMethodsAreNotOffered(t *testing.T) {
+	w := newWalk(withChildren(t, nil))
+	names := w.family()
+	before := w.digest()
+	for path, item := range w.watch.described.doc.Paths.Map() {
+		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW"} {
+			if item.GetOperation(method) != nil {
+				continue
+			}
+			at := w.request(method, path, &openapi3.Operation{}, names, nil).URL.Path
+			answer := w.plain(method, at, "", nil)
+			require.Equal(t, 404, answer.StatusCode, "%s %s", method, at)
+			if method != "HEAD" {
+				require.Equal(t, "unsupported_operation", gjson.Get(textOf(w.world, answer), "error.code").String(), "%s %s", method, at)
+			}
+		}
+	}
+	require.Equal(t, before, w.digest())
+}
+
+// The description is served as it is, to whoever may use the API.
+func TestTheDescriptionIsServed(t *testing.T) {
+	w := newWorld(t, everyState())
+	answer := w.plain("GET", "/v1/agents/openapi.yaml", "", nil)
+	want, err := os.ReadFile(descriptionFile)
+	require.NoError(t, err)
+	require.Equal(t, string(want), textOf(w, answer))
+}
