@@ -52,16 +52,16 @@ func withChildren(t *testing.T, wrap func(sessions.Store) sessions.Store) *world
 	}})
 }
 
-// walk asks for every operation that is described.
-type walk struct {
+// survey asks for every operation that is described.
+type survey struct {
 	*world
 	bodies map[string]string // by operation
 }
 
 const createBody = `{"environment":{"type":"none"},"agent":{"model":"default"},"input":"hello"}`
 
-func newWalk(w *world) *walk {
-	return &walk{w, map[string]string{
+func newSurvey(w *world) *survey {
+	return &survey{w, map[string]string{
 		"createSession": createBody,
 		"updateSession": `{"metadata":{"a":"b"}}`,
 		"sendEvents":    `{"events":[` + eventCancel + `]}`,
@@ -69,7 +69,7 @@ func newWalk(w *world) *walk {
 }
 
 // each calls do with each operation, by its name.
-func (w *walk) each(do func(method, path string, o *openapi3.Operation)) {
+func (w *survey) each(do func(method, path string, o *openapi3.Operation)) {
 	paths := w.watch.described.doc.Paths
 	for _, path := range paths.InMatchingOrder() {
 		operations := paths.Value(path).Operations()
@@ -80,7 +80,7 @@ func (w *walk) each(do func(method, path string, o *openapi3.Operation)) {
 }
 
 // request is a well-formed request for an operation.
-func (w *walk) request(method, path string, o *openapi3.Operation, names map[string]string, header http.Header) *http.Request {
+func (w *survey) request(method, path string, o *openapi3.Operation, names map[string]string, header http.Header) *http.Request {
 	if strings.Contains(path, "{subagent}") {
 		path = strings.ReplaceAll(path, "{turn}", names["its turn"])
 	}
@@ -94,14 +94,14 @@ func (w *walk) request(method, path string, o *openapi3.Operation, names map[str
 }
 
 // statuses answers a request by doors that are watched, and returns the status.
-func (w *walk) status(doors http.Handler, r *http.Request) int {
+func (w *survey) status(doors http.Handler, r *http.Request) int {
 	out := httptest.NewRecorder()
 	w.watch.over(doors).ServeHTTP(out, r)
 	return out.Code
 }
 
 // family makes a session with a turn and a companion that has had one.
-func (w *walk) family() map[string]string {
+func (w *survey) family() map[string]string {
 	s := w.made("family", "idle")
 	names := map[string]string{"agent": "default", "session": s}
 	first := func(path string) string {
@@ -114,7 +114,7 @@ func (w *walk) family() map[string]string {
 }
 
 // refuse has every operation refused for reasons that all share.
-func (w *walk) refuse(names map[string]string) {
+func (w *survey) refuse(names map[string]string) {
 	var refusal error
 	doors := server.New(server.For(w.host), server.Config{Agents: face.New(w.host, face.Config{Authenticate: func(*http.Request) (api.Caller, error) {
 		return api.Caller{Owner: sessions.LocalOwner}, refusal
@@ -149,7 +149,7 @@ func (w *walk) refuse(names map[string]string) {
 }
 
 // contradict brings out the conflicts.
-func (w *walk) contradict() {
+func (w *survey) contradict() {
 	busy := w.made("hang", "in_progress")
 	require.Equal(w.t, 409, w.plain("DELETE", "/v1/agents/sessions/"+busy, "", nil).StatusCode)
 	for path, bodies := range map[string][2]string{
@@ -164,7 +164,7 @@ func (w *walk) contradict() {
 
 // Each operation is served with each status and media type that is described for it.
 func TestEveryAnswerIsServed(t *testing.T) {
-	w := newWalk(withChildren(t, nil))
+	w := newSurvey(withChildren(t, nil))
 	names := w.family()
 	var described []string
 	w.each(func(method, path string, o *openapi3.Operation) {
@@ -201,7 +201,7 @@ func TestEveryAnswerIsServed(t *testing.T) {
 
 // What a path does not have is not offered, whatever is asked of it.
 func TestOtherMethodsAreNotOffered(t *testing.T) {
-	w := newWalk(withChildren(t, nil))
+	w := newSurvey(withChildren(t, nil))
 	names := w.family()
 	before := w.digest()
 	for path, item := range w.watch.described.doc.Paths.Map() {
