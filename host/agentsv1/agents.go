@@ -88,34 +88,45 @@ func (v *visit) listAgents(named) error {
 	default:
 		return unknownAfter()
 	}
-	all, err := v.savedAgents(saved)
-	if err != nil {
+	all, full, err := v.savedAgents(saved)
+	switch {
+	case err != nil:
 		return err
-	}
-	if q.ascending {
+	case q.ascending:
 		all = append(profiles, all...)
-	} else {
+	case !full:
 		all = append(all, profiles...)
 	}
-	return v.reply(listOf(all[:min(q.limit, len(all))], len(all) > q.limit))
+	return v.reply(listOf(all[:min(q.limit, len(all))], full || len(all) > q.limit))
 }
 
-func (v *visit) savedAgents(q sessions.AgentQuery) (all []agentListed, err error) {
-	if q.Limit == 0 {
-		return nil, nil
-	}
-	found, err := v.access.AgentList(v.ctx(), q)
-	if err != nil {
-		return nil, err
-	}
-	for _, a := range found {
-		view, err := v.viewSaved(a)
+// agentsAtOnce is how many agents are read of the store at a time.
+const agentsAtOnce = 10
+
+// savedAgents reads saved agents for a page; full says that it has no room for more.
+func (v *visit) savedAgents(q sessions.AgentQuery) (all []agentListed, full bool, err error) {
+	var size int64
+	for want := q.Limit; len(all) < want; {
+		q.Limit = min(want-len(all), agentsAtOnce)
+		found, err := v.access.AgentList(v.ctx(), q)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		all = append(all, view)
+		for _, a := range found {
+			view, err := v.viewSaved(a)
+			if err != nil {
+				return nil, false, err
+			}
+			q.After, all = a.ID, append(all, view)
+			if size += view.bytes(); size > v.pageBytes() {
+				return all, true, nil
+			}
+		}
+		if len(found) < q.Limit {
+			break
+		}
 	}
-	return all, nil
+	return all, false, nil
 }
 
 func (v *visit) getAgent(n named) error {

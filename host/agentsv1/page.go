@@ -40,6 +40,10 @@ func listOf[T interface{ id() string }](objects []T, hasMore bool) list {
 	return page
 }
 
+// pageBytes is how much of clients' texts a page takes before it ends, whatever its
+// limit, so that a list of large objects is not larger than what they came in by.
+func (v *visit) pageBytes() int64 { return v.config.Limits.EnvelopeBytes }
+
 // query returns the parameters of the URL, each given once and one of those
 // allowed, or a name with a key in brackets after it.
 func (v *visit) query(allowed ...string) (url.Values, error) {

@@ -43,13 +43,19 @@ func (v *visit) listSessions(named) error {
 	if err != nil {
 		return err
 	}
-	views := make([]sessionView, len(got.Sessions))
-	for i, s := range got.Sessions {
-		if views[i], err = viewSession(v.ctx(), v.access, s); err != nil {
+	var views []sessionView
+	var size int64
+	for _, s := range got.Sessions {
+		view, err := viewSession(v.ctx(), v.access, s)
+		if err != nil {
 			return err
 		}
+		views = append(views, view)
+		if size += view.Agent.bytes(); size > v.pageBytes() {
+			break
+		}
 	}
-	return v.reply(listOf(views, got.NextCursor != ""))
+	return v.reply(listOf(views, got.NextCursor != "" || len(views) < len(got.Sessions)))
 }
 
 // updateBody changes a session.

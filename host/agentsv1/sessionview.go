@@ -129,6 +129,15 @@ type agentView struct {
 	Tools        []toolView     `json:"tools"`
 }
 
+// bytes is how much text of clients the view has, as a rule.
+func (a agentView) bytes() int64 {
+	n := len(a.Instructions) + len(a.Text.Format.Schema)
+	for _, t := range a.Tools {
+		n += len(t.Name) + len(t.Description) + len(t.Parameters)
+	}
+	return int64(n)
+}
+
 type multiAgentView struct {
 	Enabled bool   `json:"enabled"`
 	Most    *int64 `json:"max_concurrent_subagents"`
