@@ -65,7 +65,7 @@ func (v *visit) replySaved(a sessions.SavedAgent, err error) error {
 // listAgents lists the caller's saved agents and the profiles as one list, in which
 // the profiles are the oldest. after may name a saved agent that is gone.
 func (v *visit) listAgents(named) error {
-	q, _, err := v.page()
+	q, err := v.page()
 	if err != nil {
 		return err
 	}

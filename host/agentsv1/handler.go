@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"runtime/debug"
 	"time"
 
@@ -81,6 +82,7 @@ type visit struct {
 	r      *http.Request
 	caller api.Caller
 	access *host.Access
+	query  url.Values // of the URL, once the route is known
 }
 
 // ServeHTTP answers one request. Event streams end with the request's context.

@@ -19,7 +19,7 @@ func (v *visit) listTurnItems(n named) error {
 }
 
 func (v *visit) pageOfItems(at api.Address, id sessions.TurnID) error {
-	q, _, err := v.page()
+	q, err := v.page()
 	if err != nil {
 		return err
 	}

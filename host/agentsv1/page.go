@@ -44,15 +44,20 @@ func listOf[T interface{ id() string }](objects []T, hasMore bool) list {
 // limit, so that a list of large objects is not larger than what they came in by.
 func (v *visit) pageBytes() int64 { return v.config.Limits.EnvelopeBytes }
 
-// query returns the parameters of the URL, each given once and one of those
-// allowed, or a name with a key in brackets after it.
-func (v *visit) query(allowed ...string) (url.Values, error) {
-	values, err := url.ParseQuery(v.r.URL.RawQuery)
+// The parameters of lists. What ends in brackets takes a key in them.
+var (
+	paging  = []string{"after", "limit", "order"}
+	filters = append([]string{"agent_id", "metadata[]"}, paging...)
+)
+
+// queryOf returns the parameters of a URL, each given once and one of those allowed.
+func queryOf(u *url.URL, allowed []string) (url.Values, error) {
+	values, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
 		return nil, invalid("", "The query of the URL is malformed.")
 	}
 	for name, given := range values {
-		if !slices.Contains(allowed, bare(name)) {
+		if !slices.Contains(allowed, keyless(name)) {
 			return nil, invalid(name, "There is no such query parameter here.")
 		}
 		if len(given) > 1 {
@@ -62,26 +67,21 @@ func (v *visit) query(allowed ...string) (url.Values, error) {
 	return values, nil
 }
 
-// page returns what a list is asked for, and the other parameters allowed.
-func (v *visit) page(others ...string) (pageQuery, url.Values, error) {
-	q := pageQuery{limit: defaultLimit}
-	values, err := v.query(append([]string{"after", "limit", "order"}, others...)...)
-	if err != nil {
-		return q, nil, err
-	}
-	q.after = values.Get("after")
-	if values.Has("limit") {
-		if q.limit, err = strconv.Atoi(values.Get("limit")); err != nil || q.limit < 1 || q.limit > maxLimit {
-			return q, nil, invalid("limit", "The limit is a number from 1 to %d.", maxLimit)
+// page returns what a list is asked for.
+func (v *visit) page() (q pageQuery, err error) {
+	q = pageQuery{after: v.query.Get("after"), limit: defaultLimit}
+	if v.query.Has("limit") {
+		if q.limit, err = strconv.Atoi(v.query.Get("limit")); err != nil || q.limit < 1 || q.limit > maxLimit {
+			return q, invalid("limit", "The limit is a number from 1 to %d.", maxLimit)
 		}
 	}
-	switch order := values.Get("order"); {
+	switch order := v.query.Get("order"); {
 	case order == "asc":
 		q.ascending = true
-	case order != "desc" && values.Has("order"):
-		return q, nil, invalid("order", "The order is asc or desc.")
+	case order != "desc" && v.query.Has("order"):
+		return q, invalid("order", "The order is asc or desc.")
 	}
-	return q, values, nil
+	return q, nil
 }
 
 // behind returns the page that q asks for of objects that are all at hand, oldest
@@ -105,10 +105,10 @@ func unknownAfter() *problem {
 	return invalid("after", "There is no such object in this list; start again without after.")
 }
 
-// bare returns the name of a parameter without the key in brackets behind it.
-func bare(name string) string {
+// keyless returns the name of a parameter without the key in its brackets.
+func keyless(name string) string {
 	if open := strings.IndexByte(name, '['); open > 0 && strings.HasSuffix(name, "]") {
-		return name[:open]
+		return name[:open] + "[]"
 	}
 	return name
 }

@@ -18,37 +18,39 @@ type named struct {
 	turn     sessions.TurnID
 }
 
-// route is one operation. A segment of its pattern in braces stands for a name.
+// route is one operation. A segment of its pattern in braces stands for a name. The
+// query of the URL has no other parameters than those listed.
 type route struct {
 	method, pattern string
+	query           []string
 	serve           func(*visit, named) error
 }
 
 // routes are all operations. Whatever else is asked for is not offered.
 var routes = []route{
-	{http.MethodGet, "/openapi.yaml", (*visit).openAPI},
-	{http.MethodGet, "", (*visit).listAgents},
-	{http.MethodPost, "", (*visit).createAgent},
-	{http.MethodGet, "/{agent}", (*visit).getAgent},
-	{http.MethodPost, "/{agent}", (*visit).updateAgent},
-	{http.MethodDelete, "/{agent}", (*visit).deleteAgent},
-	{http.MethodGet, "/sessions", (*visit).listSessions},
-	{http.MethodPost, "/sessions", (*visit).createSession},
-	{http.MethodGet, "/sessions/{session}", (*visit).getSession},
-	{http.MethodPost, "/sessions/{session}", (*visit).updateSession},
-	{http.MethodDelete, "/sessions/{session}", (*visit).deleteSession},
-	{http.MethodGet, "/sessions/{session}/events", (*visit).streamEvents},
-	{http.MethodPost, "/sessions/{session}/events", (*visit).postEvents},
-	{http.MethodGet, "/sessions/{session}/items", (*visit).listItems},
-	{http.MethodGet, "/sessions/{session}/turns", (*visit).listTurns},
-	{http.MethodGet, "/sessions/{session}/turns/{turn}", (*visit).getTurn},
-	{http.MethodGet, "/sessions/{session}/turns/{turn}/items", (*visit).listTurnItems},
-	{http.MethodGet, "/sessions/{session}/subagents", (*visit).listSubagents},
-	{http.MethodGet, "/sessions/{session}/subagents/{subagent}", (*visit).getSubagent},
-	{http.MethodGet, "/sessions/{session}/subagents/{subagent}/items", ofSubagent((*visit).listItems)},
-	{http.MethodGet, "/sessions/{session}/subagents/{subagent}/turns", ofSubagent((*visit).listTurns)},
-	{http.MethodGet, "/sessions/{session}/subagents/{subagent}/turns/{turn}", ofSubagent((*visit).getTurn)},
-	{http.MethodGet, "/sessions/{session}/subagents/{subagent}/turns/{turn}/items", ofSubagent((*visit).listTurnItems)},
+	{http.MethodGet, "/openapi.yaml", nil, (*visit).openAPI},
+	{http.MethodGet, "", paging, (*visit).listAgents},
+	{http.MethodPost, "", nil, (*visit).createAgent},
+	{http.MethodGet, "/{agent}", nil, (*visit).getAgent},
+	{http.MethodPost, "/{agent}", nil, (*visit).updateAgent},
+	{http.MethodDelete, "/{agent}", nil, (*visit).deleteAgent},
+	{http.MethodGet, "/sessions", filters, (*visit).listSessions},
+	{http.MethodPost, "/sessions", nil, (*visit).createSession},
+	{http.MethodGet, "/sessions/{session}", nil, (*visit).getSession},
+	{http.MethodPost, "/sessions/{session}", nil, (*visit).updateSession},
+	{http.MethodDelete, "/sessions/{session}", nil, (*visit).deleteSession},
+	{http.MethodGet, "/sessions/{session}/events", nil, (*visit).streamEvents},
+	{http.MethodPost, "/sessions/{session}/events", nil, (*visit).postEvents},
+	{http.MethodGet, "/sessions/{session}/items", paging, (*visit).listItems},
+	{http.MethodGet, "/sessions/{session}/turns", paging, (*visit).listTurns},
+	{http.MethodGet, "/sessions/{session}/turns/{turn}", nil, (*visit).getTurn},
+	{http.MethodGet, "/sessions/{session}/turns/{turn}/items", paging, (*visit).listTurnItems},
+	{http.MethodGet, "/sessions/{session}/subagents", paging, (*visit).listSubagents},
+	{http.MethodGet, "/sessions/{session}/subagents/{subagent}", nil, (*visit).getSubagent},
+	{http.MethodGet, "/sessions/{session}/subagents/{subagent}/items", paging, ofSubagent((*visit).listItems)},
+	{http.MethodGet, "/sessions/{session}/subagents/{subagent}/turns", paging, ofSubagent((*visit).listTurns)},
+	{http.MethodGet, "/sessions/{session}/subagents/{subagent}/turns/{turn}", nil, ofSubagent((*visit).getTurn)},
+	{http.MethodGet, "/sessions/{session}/subagents/{subagent}/turns/{turn}/items", paging, ofSubagent((*visit).listTurnItems)},
 }
 
 // reserved are no agents' names: what else is there below Path, and the parts of the
@@ -66,7 +68,7 @@ func ofSubagent(serve func(*visit, named) error) func(*visit, named) error {
 }
 
 // route finds the operation by method and path, and runs it.
-func (v *visit) route() error {
+func (v *visit) route() (err error) {
 	rest, ok := strings.CutPrefix(v.r.URL.EscapedPath(), Path)
 	if !ok {
 		return unsupported()
@@ -84,6 +86,9 @@ func (v *visit) route() error {
 			continue
 		}
 		if n, ok := r.match(parts); ok {
+			if v.query, err = queryOf(v.r.URL, r.query); err != nil {
+				return err
+			}
 			err := r.serve(v, n)
 			if n.at.SessionID != "" && err != nil && problemOf(err).Code == typeNotFound {
 				v.access.NoteMissing(v.ctx(), n.at.SessionID, "agents "+v.r.Method)

@@ -25,18 +25,18 @@ func (v *visit) getSession(n named) error {
 // their ids, which grow with time. So no session comes twice in one walk, whatever
 // is done to the sessions meanwhile, and after may name one that is gone.
 func (v *visit) listSessions(named) error {
-	q, values, err := v.page("agent_id", "metadata")
+	q, err := v.page()
 	if err != nil {
 		return err
 	}
-	if isSavedAgent(values.Get("agent_id")) {
+	if isSavedAgent(v.query.Get("agent_id")) {
 		return invalid("agent_id", "Sessions are listed by the profile that answers them; of a saved agent they have a copy, and do not know it.")
 	}
 	args := &api.SessionListArgs{ByID: true, Ascending: q.ascending, Cursor: q.after, Limit: &q.limit,
-		ParentID: api.Null[sessions.SessionID](), ProfileKey: values.Get("agent_id"), Label: map[string]string{}}
-	for name := range values {
+		ParentID: api.Null[sessions.SessionID](), ProfileKey: v.query.Get("agent_id"), Label: map[string]string{}}
+	for name := range v.query {
 		if key, ok := strings.CutPrefix(name, "metadata["); ok {
-			args.Label[strings.TrimSuffix(key, "]")] = values.Get(name)
+			args.Label[strings.TrimSuffix(key, "]")] = v.query.Get(name)
 		}
 	}
 	got, err := v.access.SessionList(v.ctx(), args)

@@ -81,9 +81,6 @@ func (w *eventWriter) keepAlive(ctx context.Context, every time.Duration, lost f
 // streamEvents follows a session: from now on, or behind the event that the
 // reader has had last.
 func (v *visit) streamEvents(n named) error {
-	if _, err := v.query(); err != nil {
-		return err
-	}
 	s, err := v.session(n.at)
 	if err != nil {
 		return err

@@ -48,7 +48,7 @@ func (v *visit) refs(at api.Address) (sessions.Session, []sessions.Ref, error) {
 }
 
 func (v *visit) listSubagents(n named) error {
-	q, _, err := v.page()
+	q, err := v.page()
 	if err != nil {
 		return err
 	}

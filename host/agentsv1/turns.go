@@ -79,7 +79,7 @@ func viewTurnError(e *sessions.ErrorInfo) *turnError {
 }
 
 func (v *visit) listTurns(n named) error {
-	q, _, err := v.page()
+	q, err := v.page()
 	if err != nil {
 		return err
 	}
