@@ -62,6 +62,8 @@ const createBody = `{"environment":{"type":"none"},"agent":{"model":"default"},"
 
 func newSurvey(w *world) *survey {
 	return &survey{w, map[string]string{
+		"createAgent":   `{"model":"default","name":"ann"}`,
+		"updateAgent":   `{"metadata":{"a":"b"}}`,
 		"createSession": createBody,
 		"updateSession": `{"metadata":{"a":"b"}}`,
 		"sendEvents":    `{"events":[` + eventCancel + `]}`,
@@ -103,7 +105,8 @@ func (w *survey) status(doors http.Handler, r *http.Request) int {
 // family makes a session with a turn and a companion that has had one.
 func (w *survey) family() map[string]string {
 	s := w.made("family", "idle")
-	names := map[string]string{"agent": "default", "session": s}
+	agent := w.plain("POST", "/v1/agents", w.bodies["createAgent"], nil)
+	names := map[string]string{"agent": gjson.Get(textOf(w.world, agent), "id").String(), "session": s}
 	first := func(path string) string {
 		return gjson.Get(textOf(w.world, w.plain("GET", "/v1/agents/sessions/"+s+path, "", nil)), "data.0.id").String()
 	}
@@ -153,12 +156,13 @@ func (w *survey) contradict() {
 	busy := w.made("hang", "in_progress")
 	require.Equal(w.t, 409, w.plain("DELETE", "/v1/agents/sessions/"+busy, "", nil).StatusCode)
 	for path, bodies := range map[string][2]string{
-		"":                     {createBody, strings.Replace(createBody, "hello", "hi", 1)},
-		"/" + busy + "/events": {`{"events":[` + eventCancel + `]}`, `{"events":[` + eventMessage + `]}`},
+		"":                              {w.bodies["createAgent"], `{"model":"default"}`},
+		"/sessions":                     {createBody, strings.Replace(createBody, "hello", "hi", 1)},
+		"/sessions/" + busy + "/events": {`{"events":[` + eventCancel + `]}`, `{"events":[` + eventMessage + `]}`},
 	} {
 		key := http.Header{"Idempotency-Key": {"k"}}
-		require.Less(w.t, w.plain("POST", "/v1/agents/sessions"+path, bodies[0], key).StatusCode, 300)
-		require.Equal(w.t, 409, w.plain("POST", "/v1/agents/sessions"+path, bodies[1], key).StatusCode)
+		require.Less(w.t, w.plain("POST", "/v1/agents"+path, bodies[0], key).StatusCode, 300)
+		require.Equal(w.t, 409, w.plain("POST", "/v1/agents"+path, bodies[1], key).StatusCode)
 	}
 }
 
@@ -189,7 +193,9 @@ func TestEveryAnswerIsServed(t *testing.T) {
 	w.events(w.plain("POST", "/v1/agents/sessions", strings.Replace(createBody, "{", `{"stream":true,`, 1), nil))
 	w.refuse(names)
 	w.contradict()
-	require.Equal(t, 200, w.plain("DELETE", "/v1/agents/sessions/"+names["session"], "", nil).StatusCode)
+	for _, path := range []string{"sessions/" + names["session"], names["agent"]} {
+		require.Equal(t, 200, w.plain("DELETE", "/v1/agents/"+path, "", nil).StatusCode)
+	}
 	var served []string
 	for what := range w.watch.seen {
 		if name, _, of := strings.Cut(what, " "); of && name != "" {
