@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,19 +26,7 @@ func TestServingHostIsMeasuredAndTraced(t *testing.T) {
 	}))
 	defer collector.Close()
 	socket, address := filepath.Join(t.TempDir(), "s"), freeAddress(t)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	code := make(chan int, 1)
-	var stderr bytes.Buffer
-	greeted, stdout := io.Pipe()
-	go func() {
-		code <- run(ctx, []string{"agenthost", "--db", filepath.Join(t.TempDir(), "a.db"), "--set", "tracing.endpoint=" + collector.URL,
-			"serve", "--listen", address, "--unix", socket}, nil, nil, stdout, &stderr)
-		_ = stdout.Close() // a pipe's end always closes
-	}()
-	_, err := greeted.Read(make([]byte, 1))
-	require.NoError(t, err, "it says where it listens")
-	go func() { _, _ = io.Copy(io.Discard, greeted) }() // ends with the host
+	stop := serving(t, "--db", filepath.Join(t.TempDir(), "a.db"), "--set", "tracing.endpoint="+collector.URL, "serve", "--listen", address, "--unix", socket)
 
 	var out, complaints bytes.Buffer
 	prompted := run(t.Context(), []string{"agenthost", "prompt", "--host", "http://" + address, "--target", "k", "xylophone"}, nil, nil, &out, &complaints)
@@ -59,7 +48,6 @@ func TestServingHostIsMeasuredAndTraced(t *testing.T) {
 	}
 
 	stop()
-	require.Equal(t, exitDone, <-code, stderr.String())
 	close(sent)
 	var spans []byte
 	for body := range sent {
@@ -69,6 +57,28 @@ func TestServingHostIsMeasuredAndTraced(t *testing.T) {
 		require.Contains(t, string(spans), name)
 	}
 	require.NotContains(t, string(spans), "xylophone")
+}
+
+// serving runs the command, which is to serve, until stop is called.
+func serving(t *testing.T, args ...string) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	code := make(chan int, 1)
+	var stderr bytes.Buffer
+	greeted, stdout := io.Pipe()
+	go func() {
+		code <- run(ctx, append([]string{"agenthost"}, args...), nil, nil, stdout, &stderr)
+		_ = stdout.Close() // a pipe's end always closes
+	}()
+	_, err := greeted.Read(make([]byte, 1))
+	require.NoError(t, err, "it says where it listens")
+	go func() { _, _ = io.Copy(io.Discard, greeted) }() // ends with the host
+	stop = sync.OnceFunc(func() {
+		cancel()
+		require.Equal(t, exitDone, <-code, stderr.String())
+	})
+	t.Cleanup(stop)
+	return stop
 }
 
 // get asks for a page over a connection of its own.

@@ -47,6 +47,7 @@ type seenByDollar struct {
 	session  sessions.Session
 	turns    []sessions.Turn // oldest first
 	messages []sessions.Message
+	children []sessions.Ref
 }
 
 func (d *twoDoors) byDollar(id string) (s seenByDollar) {
@@ -64,6 +65,9 @@ func (d *twoDoors) byDollar(id string) (s seenByDollar) {
 	require.NoError(d.t, err)
 	require.False(d.t, messages.HasMore)
 	s.messages = messages.Messages
+	children, err := d.dollar.Children(d.ctx(), api.ChildrenArgs{Address: address(id)})
+	require.NoError(d.t, err)
+	s.children = children.Refs
 	return s
 }
 
@@ -72,6 +76,7 @@ type seenByAgents struct {
 	session gjson.Result
 	turns   []gjson.Result // oldest first
 	items   []gjson.Result
+	kids    []gjson.Result // subagents
 }
 
 func (d *twoDoors) byAgents(id string) (s seenByAgents) {
@@ -89,6 +94,11 @@ func (d *twoDoors) byAgents(id string) (s seenByAgents) {
 		s.items = append(s.items, gjson.Parse(items.Current().RawJSON()))
 	}
 	require.NoError(d.t, items.Err())
+	kids := d.sessions().Subagents.ListAutoPaging(d.ctx(), id, openai.BetaAgentSessionSubagentListParams{Order: "asc", Limit: openai.Int(2)})
+	for kids.Next() {
+		s.kids = append(s.kids, gjson.Parse(kids.Current().RawJSON()))
+	}
+	require.NoError(d.t, kids.Err())
 	return s
 }
 
@@ -97,14 +107,15 @@ func (d *twoDoors) byAgents(id string) (s seenByAgents) {
 // it move.
 func (d *twoDoors) agree(id string) seenByDollar {
 	d.t.Helper()
-	var before, after seenByDollar
-	var other seenByAgents
-	require.Eventually(d.t, func() bool {
-		before, other, after = d.byDollar(id), d.byAgents(id), d.byDollar(id)
-		return reflect.DeepEqual(before, after)
-	}, patience, 1)
+	ctx := d.ctx()
+	before, other, after := d.byDollar(id), d.byAgents(id), d.byDollar(id)
+	for !reflect.DeepEqual(before, after) {
+		require.NoError(d.t, ctx.Err(), "the session does not come to rest")
+		before, other, after = after, d.byAgents(id), d.byDollar(id)
+	}
 	require.Equal(d.t, sessionByDollar(before.session), sessionByAgents(other.session))
 	require.Equal(d.t, turnsByDollar(before.turns), turnsByAgents(other.turns))
+	require.Equal(d.t, childrenByDollar(before.children), childrenByAgents(other.kids))
 	functions := functionsOf(other.items)
 	require.Equal(d.t, messagesAsItems(before.messages, "", functions), itemLines(other.items))
 	for _, t := range before.turns {
@@ -192,6 +203,24 @@ func sessionByAgents(s gjson.Result) []string {
 	for _, a := range s.Get("required_actions").Array() {
 		name := a.Get("name").String()
 		lines = append(lines, fmt.Sprintf("pending %s %s %s %s", a.Get("call_id"), name[strings.LastIndexByte(name, '_')+1:], a.Get("arguments").Raw, a.Get("turn_id")))
+	}
+	return lines
+}
+
+func childrenByDollar(refs []sessions.Ref) (lines []string) {
+	for _, r := range refs {
+		status := "active"
+		if slices.Contains([]sessions.RefStatus{sessions.RefFailed, sessions.RefClosed, sessions.RefLost, sessions.RefGone}, r.Status) {
+			status = "closed"
+		}
+		lines = append(lines, fmt.Sprintf("%s %s since %d", r.SessionID, status, r.CreatedAt/1000))
+	}
+	return lines
+}
+
+func childrenByAgents(kids []gjson.Result) (lines []string) {
+	for _, k := range kids {
+		lines = append(lines, fmt.Sprintf("%s %s since %d", k.Get("id"), k.Get("status"), k.Get("opened_at").Int()))
 	}
 	return lines
 }

@@ -1,17 +1,22 @@
 package agentsv1
 
 import (
+	"context"
 	"database/sql"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite" // opens the host's file beside the host
 
 	"agenthost/host/api"
+	"agenthost/oracle"
 	"agenthost/oracle/scripted"
 	"agenthost/sessions"
 	"agenthost/tests/rows"
@@ -43,6 +48,17 @@ func everyState() *scripted.Oracle {
 	}})
 }
 
+// counted is an oracle whose calls are counted as they begin.
+type counted struct {
+	oracle.Oracle
+	calls atomic.Int64
+}
+
+func (c *counted) Infer(ctx context.Context, r oracle.Request) iter.Seq2[oracle.Part, error] {
+	c.calls.Add(1)
+	return c.Oracle.Infer(ctx, r)
+}
+
 func asking(input string) openai.BetaAgentSessionNewParams {
 	p := body(input)
 	p.Agent.Tools = []openai.AgentToolParamUnion{{OfParamFunction: &openai.AgentToolParamFunction{
@@ -58,10 +74,15 @@ func (w *world) made(input string, status openai.AgentSessionStatus) string {
 	return s.ID
 }
 
+// cancelling is an event with a cancel.
+func cancelling() openai.BetaAgentSessionEventNewParams {
+	return openai.BetaAgentSessionEventNewParams{Events: []openai.AgentSessionInputParamUnion{
+		{OfParamAgentSessionInputCancel: &openai.AgentSessionInputParamAgentSessionInputCancel{}}}}
+}
+
 func (w *world) cancel(id string) {
 	w.t.Helper()
-	require.NoError(w.t, w.sessions().Events.New(w.ctx(), id, openai.BetaAgentSessionEventNewParams{
-		Events: []openai.AgentSessionInputParamUnion{{OfParamAgentSessionInputCancel: &openai.AgentSessionInputParamAgentSessionInputCancel{}}}}))
+	require.NoError(w.t, w.sessions().Events.New(w.ctx(), id, cancelling()))
 }
 
 // requireUnsettled requires that a session cannot be deleted, and that the attempt
@@ -98,17 +119,19 @@ func (w *world) requireDeletable(id string) {
 
 func TestDeleteInEveryState(t *testing.T) {
 	at := func(id string) api.Address { return api.Address{SessionID: sessions.SessionID(id)} }
-	busy := map[string]func(*world) string{
-		"in progress":     func(w *world) string { return w.made("hang", "in_progress") },
-		"requires action": func(w *world) string { return w.made("ask", "requires_action") },
-		"queued input": func(w *world) string {
+	busy := map[string]func(*world, *counted) string{
+		"in progress":     func(w *world, _ *counted) string { return w.made("hang", "in_progress") },
+		"requires action": func(w *world, _ *counted) string { return w.made("ask", "requires_action") },
+		"queued input": func(w *world, _ *counted) string {
 			id := w.made("hang", "in_progress")
 			_, err := w.host.Prompt(w.ctx(), &api.PromptArgs{Address: at(id), Text: "later", Busy: sessions.BusyQueue, Wait: api.WaitAccepted}, nil)
 			require.NoError(w.t, err)
 			return id
 		},
-		"steering input": func(w *world) string {
+		"steering input": func(w *world, model *counted) string {
 			id := w.made("hang", "in_progress")
+			// A turn takes in what waits for it before it asks its model.
+			require.Eventually(w.t, func() bool { return model.calls.Load() > 0 }, patience, 5*time.Millisecond)
 			_, err := w.host.Prompt(w.ctx(), &api.PromptArgs{Address: at(id), Text: "hang on", Busy: sessions.BusySteer, Wait: api.WaitAccepted}, nil)
 			require.NoError(w.t, err)
 			return id
@@ -137,8 +160,9 @@ func TestDeleteInEveryState(t *testing.T) {
 	}
 	for _, state := range slices.Sorted(maps.Keys(busy)) {
 		t.Run(state, func(t *testing.T) {
-			w := newWorld(t, everyState())
-			id := busy[state](w)
+			model := &counted{Oracle: everyState()}
+			w := newWorld(t, model)
+			id := busy[state](w, model)
 			w.requireUnsettled(id)
 		})
 	}

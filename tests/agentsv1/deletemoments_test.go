@@ -114,15 +114,12 @@ func TestDeleteWhileATurnIsBeingCancelled(t *testing.T) {
 		require.NoError(t, err)
 		require.Eventually(t, func() bool { a := w.stored(s.ID).ActiveTurn; return a != nil && a.Status == status }, patience, 5*time.Millisecond)
 		cancels.close()
-		cancelled := make(chan struct{})
-		go func() {
-			defer close(cancelled)
-			w.cancel(s.ID)
-		}()
+		cancelled := make(chan error, 1)
+		go func() { cancelled <- w.sessions().Events.New(w.ctx(), s.ID, cancelling()) }()
 		<-cancels.arrived
 		w.requireUnsettled(s.ID)
 		cancels.open()
-		<-cancelled
+		require.NoError(t, <-cancelled)
 		w.until(s.ID, "idle")
 		w.requireDeletable(s.ID)
 	}

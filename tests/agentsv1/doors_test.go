@@ -73,11 +73,11 @@ var sayers = map[string]func(d *twoDoors, id, text string){
 // A session is the same through both doors, whoever has made it, whoever speaks to
 // it, and whatever it is doing.
 func TestBothDoorsShowTheSameSession(t *testing.T) {
-	for maker, make := range makers {
+	for maker, begin := range makers {
 		for sayer, say := range sayers {
 			t.Run(maker+" makes it and "+sayer+" speaks", func(t *testing.T) {
 				d := newTwoDoors(t, talker(), careful)
-				id := make(d)
+				id := begin(d)
 				require.Equal(t, sessions.StatusCreated, d.agree(id).session.Status)
 				for _, c := range []struct {
 					text   string

@@ -162,6 +162,7 @@ func requireEndOfDeleted(t *testing.T, err error) {
 // What one door deletes is gone for the other, in the words of each.
 func TestADeleteThroughEitherDoor(t *testing.T) {
 	setUp := func(t *testing.T) (d *twoDoors, id string, end func() error) {
+		t.Helper()
 		d = newTwoDoors(t, talker(), careful)
 		made, err := d.sessions().New(d.ctx(), asking("hello"), option.WithHeader("Idempotency-Key", "made"))
 		require.NoError(t, err)
@@ -287,8 +288,8 @@ func TestClaimsOfTheDoorsNeverMeet(t *testing.T) {
 	_, err = d.dollar.Turn(d.ctx(), api.TurnArgs{Address: address(id), RequestID: seen.turns[1].RequestID})
 	require.Contains(t, []sessions.Code{sessions.CodeInvalidRequest, sessions.CodeNotFound}, sessions.CodeOf(err))
 	// A cancel under the same name, repeated through its own door, ends nothing later.
-	cancel := openai.BetaAgentSessionEventNewParams{IdempotencyKey: openai.String("stop"), Events: []openai.AgentSessionInputParamUnion{
-		{OfParamAgentSessionInputCancel: &openai.AgentSessionInputParamAgentSessionInputCancel{}}}}
+	cancel := cancelling()
+	cancel.IdempotencyKey = openai.String("stop")
 	sayers["$"](d, id, "hang")
 	require.NoError(t, d.sessions().Events.New(d.ctx(), id, cancel))
 	d.until(id, "idle")

@@ -23,7 +23,8 @@ type walk struct {
 	chance *rand.Rand
 	live   []string // sessions
 	gone   []string // those that were deleted
-	words  int      // how many texts were said
+	parent map[string]string
+	words  int // how many texts were said
 	said   map[string][]utterance
 }
 
@@ -44,7 +45,7 @@ const (
 func TestBothDoorsAgreeOnAWalkByChance(t *testing.T) {
 	for seed := range uint64(walkSeeds) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			w := &walk{twoDoors: newTwoDoors(t, talker(), careful), chance: rand.New(rand.NewPCG(seed, 7)), said: map[string][]utterance{}}
+			w := &walk{twoDoors: newTwoDoors(t, talker(), careful), chance: rand.New(rand.NewPCG(seed, 7)), parent: map[string]string{}, said: map[string][]utterance{}}
 			for i := range walkSteps {
 				step := steps[w.chance.IntN(len(steps))]
 				id := w.somewhere()
@@ -127,10 +128,17 @@ func (w *walk) requireSaidOnce(id string) {
 	}
 }
 
-// lose forgets a session that was deleted.
+// lose forgets a session that was deleted, and all below it, which went with it.
 func (w *walk) lose(id string) {
-	w.live = slices.DeleteFunc(w.live, func(other string) bool { return other == id })
-	w.gone = append(w.gone, id)
+	w.live = slices.DeleteFunc(w.live, func(other string) bool {
+		for at := other; at != ""; at = w.parent[at] {
+			if at == id {
+				w.gone = append(w.gone, other)
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // steps are what can be done.
@@ -162,6 +170,11 @@ var steps = []struct {
 		if made.Created {
 			w.live = append(w.live, string(made.Session.ID))
 		}
+	}},
+	{"create below by $", func(w *walk, id string) {
+		made, err := w.dollar.SessionCreate(w.ctx(), api.SessionCreateArgs{ParentID: sessions.SessionID(id), ParentLocation: sessions.Local})
+		require.NoError(w.t, err)
+		w.live, w.parent[string(made.Session.ID)] = append(w.live, string(made.Session.ID)), id
 	}},
 	{"message by agents", (*walk).sayByAgents},
 	{"message by agents", (*walk).sayByAgents},
@@ -268,7 +281,7 @@ func (w *walk) sayByAgents(id string) {
 	text := w.text()
 	params := saying(text, text)
 	if w.chance.IntN(4) == 0 { // in the place of what is under way
-		params.Events = append([]openai.AgentSessionInputParamUnion{{OfParamAgentSessionInputCancel: &openai.AgentSessionInputParamAgentSessionInputCancel{}}}, params.Events...)
+		params.Events = append(cancelling().Events, params.Events...)
 	}
 	w.remember(id, text, func() error { return w.sessions().Events.New(w.ctx(), id, params) })
 }
