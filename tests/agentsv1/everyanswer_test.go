@@ -234,3 +234,21 @@ func TestTheDescriptionIsServed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, string(want), textOf(w, answer))
 }
+
+// Each part of the file is used by another.
+func TestNothingIsDescribedInVain(t *testing.T) {
+	text, err := os.ReadFile(descriptionFile)
+	require.NoError(t, err)
+	d, err := description()
+	require.NoError(t, err)
+	parts := d.doc.Components
+	for kind, names := range map[string][]string{
+		"schemas": slices.Collect(maps.Keys(parts.Schemas)), "parameters": slices.Collect(maps.Keys(parts.Parameters)),
+		"headers": slices.Collect(maps.Keys(parts.Headers)), "responses": slices.Collect(maps.Keys(parts.Responses)),
+		"requestBodies": slices.Collect(maps.Keys(parts.RequestBodies)),
+	} {
+		for _, name := range names {
+			require.Contains(t, string(text), `"#/components/`+kind+"/"+name+`"`)
+		}
+	}
+}
