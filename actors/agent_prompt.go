@@ -16,7 +16,7 @@ import (
 // to be accepted.
 func (a *agent) handlePrompt(ctx actor.Context, p *Prompt) {
 	limits, refusal := a.limits(p)
-	inference, err := a.inference(p)
+	inference, err := a.deps.inference(a.profile, p.Inference)
 	if refusal != nil && refusal.Code == sessions.CodeInvalidRequest {
 		err = refusal
 	}
@@ -42,7 +42,7 @@ func (a *agent) handlePrompt(ctx actor.Context, p *Prompt) {
 	}
 	cmd := sessions.AcceptTurn{
 		Owner: a.ident.owner, At: a.address(), Request: p.Request,
-		TurnID: sessions.TurnID(newID()), NewID: sessions.SessionID(newID()),
+		TurnID: sessions.TurnID(newID()), NewID: sessions.SessionID(newID()), Begin: p.begins(),
 		Content: p.Content, Retry: p.Retry, Limits: limits, Inference: inference, Fence: a.activation(), Refusal: refusal,
 		Generation: a.ident.gen, Busy: p.Busy, QueueLimit: a.deps.limits.QueuedPrompts, Now: a.deps.nowMs(),
 	}
@@ -70,13 +70,12 @@ func (a *agent) limits(p *Prompt) (sessions.TurnLimits, *sessions.Error) {
 }
 
 // inference returns what a prompt's turn asks of models, or why it cannot.
-func (a *agent) inference(p *Prompt) (sessions.Inference, error) {
-	asked := p.Inference
+func (d *deps) inference(p Profile, asked sessions.Inference) (sessions.Inference, error) {
 	if len(asked.ClientTools) == 0 {
-		return a.profile.inference(asked), nil
+		return p.inference(asked), nil
 	}
 	const field = "/args/clientTools"
-	if err := a.deps.checkClientTools(field, asked.ClientTools); err != nil {
+	if err := d.checkClientTools(field, asked.ClientTools); err != nil {
 		return asked, err
 	}
 	plain, err := plainClientTools(field, asked.ClientTools)
@@ -84,7 +83,7 @@ func (a *agent) inference(p *Prompt) (sessions.Inference, error) {
 		return asked, err
 	}
 	asked.ClientTools = plain
-	asked = a.profile.inference(asked)
+	asked = p.inference(asked)
 	if _, err := tools.ClientTools(field, asked.ClientTools); err != nil { // those of the profile are among them now
 		return asked, sessions.InvalidField(field, "%s", sessions.AsError(err).Message).Because(err)
 	}
@@ -144,6 +143,9 @@ func (a *agent) handleAccepted(ctx actor.Context, msg *accepted) {
 	switch {
 	case msg.err != nil:
 		a.handleNotAccepted(ctx, msg)
+	case msg.turn.Duplicate && a.life() == 0 && msg.prompt.begins() != nil:
+		msg.prompt.found = msg.turn.Session.ID // which this agent is not mounted for
+		ctx.Send(a.deps.root, msg.prompt)
 	case msg.turn.Duplicate:
 		a.handleDuplicate(ctx, msg)
 	case !msg.starts():

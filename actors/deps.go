@@ -108,13 +108,13 @@ func tombstoneMs(dedupTTL time.Duration) int64 {
 // its request id may be that of a deleted session, or of another request.
 func (d *deps) acceptUnknown(ctx context.Context, p *Prompt) {
 	result, err := d.store.AcceptTurn(ctx, sessions.AcceptTurn{
-		Owner: p.Owner, At: p.At, Request: p.Request, Content: p.Content,
+		Owner: p.Owner, At: p.address(), Request: p.Request, Content: p.Content,
 		Refusal: sessions.ErrNoSession, Now: d.nowMs(),
 	})
 	switch {
 	case err != nil:
 		p.refuse(sessions.AsError(err))
-	case result.Duplicate && result.Session.ID == p.At.ID: // made again since it was looked up
+	case result.Duplicate && result.Session.ID == p.address().ID: // made again since it was looked up
 		d.send(d.root, p)
 	case result.Duplicate:
 		p.refuse(errRequestConflict(p.Request.ID))

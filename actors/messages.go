@@ -25,6 +25,9 @@ type (
 		Owner   sessions.Owner
 		At      sessions.Address // by key, a missing session is created
 		Request sessions.Request // the claim: ID is required, TTLMs is set by the tree
+		// Begin, when not nil, makes the session, whose id is a new one. A repeat of
+		// the request has an id of its own, and is answered with the session there is.
+		Begin   *sessions.NewSession
 		Content []sessions.Content
 		// Retry, when not nil, takes up the session's last turn, which must have
 		// failed, been cancelled or been interrupted: the one named, or "" for
@@ -57,10 +60,11 @@ type (
 		Trace trace.SpanContext
 
 		arrival
-		edge     *admission  // where the prompt was let in; nil when sent by message
-		left     atomic.Bool // it has been let out
-		observer Observer    // nil until the system has the prompt
-		told     atomic.Bool // the observer knows what became of it
+		edge     *admission         // where the prompt was let in; nil when sent by message
+		left     atomic.Bool        // it has been let out
+		found    sessions.SessionID // what a repeat with Begin means; "" until that is known
+		observer Observer           // nil until the system has the prompt
+		told     atomic.Bool        // the observer knows what became of it
 	}
 
 	// Cancel ends the active turn of a session, or withdraws a prompt that waits.
@@ -181,38 +185,6 @@ type refuser interface {
 type arrival struct{ number uint64 }
 
 func (a *arrival) arrived() *arrival { return a }
-
-func (p *Prompt) owner() sessions.Owner     { return p.Owner }
-func (p *Prompt) address() sessions.Address { return p.At }
-
-// refuse answers the prompt's caller with err.
-func (p *Prompt) refuse(err *sessions.Error) {
-	p.tell(refusedAs(err))
-	p.reply(PromptReply{Err: err})
-}
-
-// reply answers the prompt's caller.
-func (p *Prompt) reply(r PromptReply) {
-	p.leaveEdge()
-	answer(p.Reply, r)
-}
-
-// leaveEdge lets the prompt out where it was let in.
-func (p *Prompt) leaveEdge() {
-	if p.edge != nil && !p.left.Swap(true) {
-		p.edge.leave()
-	}
-}
-
-// isGone reports whether nobody waits for the reply any more.
-func (p *Prompt) isGone() bool {
-	select {
-	case <-p.Gone:
-		return true
-	default:
-		return false
-	}
-}
 
 func (c *Cancel) owner() sessions.Owner      { return c.Owner }
 func (c *Cancel) address() sessions.Address  { return c.At }

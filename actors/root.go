@@ -179,6 +179,11 @@ func (r *root) handleResolved(ctx actor.Context, msg *resolved) {
 		// The session is over, and its names may mean different ones now.
 		r.release(ctx, e)
 	case msg.means.Life == 0 && e.at.ID != "":
+		if begin := e.begins(); begin != nil {
+			e.gen, e.profile = msg.means.Generation, begin.Profile
+			r.goOn(ctx, e)
+			return
+		}
 		r.handleUnknown(ctx, e)
 	default:
 		e.learn(msg.means)

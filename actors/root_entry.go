@@ -75,6 +75,17 @@ func (e *entry) learn(means sessions.Resolution) {
 	e.life, e.id, e.key, e.profile = means.Life, means.ID, means.Key, means.Profile
 }
 
+// begins returns what the session is to begin with that the first request for a new
+// id makes, nil when it makes none.
+func (e *entry) begins() *sessions.NewSession {
+	if len(e.held) > 0 {
+		if p, ok := e.held[0].(*Prompt); ok {
+			return p.begins()
+		}
+	}
+	return nil
+}
+
 // hold adds a request to those that are held, or refuses one too many.
 func hold(held []request, req request) []request {
 	if len(held) >= maxHeld {

@@ -169,6 +169,17 @@ func (s *System) MountPID(path string, spec tools.Spec, pid *PID) error {
 	return s.deps.tree.Mount(path, &pidTool{spec, pid})
 }
 
+// CheckInference returns INVALID_REQUEST when a prompt to a session of the profile
+// could not ask this of models now, and UNKNOWN_PROFILE when there is no such profile.
+func (s *System) CheckInference(profile string, asked sessions.Inference) error {
+	p, known := s.deps.profiles[profile]
+	if !known {
+		return sessions.UnknownProfile(profile)
+	}
+	_, err := s.deps.inference(p, asked)
+	return err
+}
+
 // Unmount takes a tool away and reports whether there was one. Calls under way
 // go on.
 func (s *System) Unmount(path string) bool {

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 
@@ -10,53 +9,85 @@ import (
 	"agenthost/sessions"
 )
 
-// NewSession is a session to be made under an id of the host's.
+// NewSession is a session to be made under an id of the host's. The bounds of its
+// labels are the caller's affair.
 type NewSession struct {
-	Profile     string
-	Labels      map[string]string          // their bounds are the caller's affair
-	State       map[string]json.RawMessage // named values that it begins with
-	RequestID   sessions.RequestID         // "" when the request is never repeated
-	Fingerprint [32]byte                   // digest of all that is asked
+	sessions.NewSession
+	Asks        sessions.Inference // what its prompts will ask of models; refused when they could not ask it now
+	RequestID   sessions.RequestID // "" when the request is never repeated
+	Fingerprint [32]byte           // digest of all that is asked
 }
 
 // SessionBegin makes a session that has no key, with state from its first moment
-// on. A repeat of the request returns the session there is, and created is false.
-func (a *Access) SessionBegin(ctx context.Context, n NewSession) (s sessions.Session, created bool, err error) {
-	if err := a.check(&api.SessionCreateArgs{RequestID: n.RequestID}); err != nil {
-		return s, false, err
-	}
-	if err := a.knownProfile(n.Profile); err != nil {
-		return s, false, err
-	}
-	for _, name := range slices.Sorted(maps.Keys(n.State)) {
-		if limit := a.host.config.Limits.StateBytes; int64(len(n.State[name])) > limit {
-			return s, false, sessions.TooLarge("stateBytes", limit, "The session's settings have more than the limit of %d bytes.", limit)
-		}
+// on. A repeat of the request returns the session there is.
+func (a *Access) SessionBegin(ctx context.Context, n NewSession) (sessions.Session, error) {
+	if err := a.checkNew(n); err != nil {
+		return sessions.Session{}, err
 	}
 	made, err := a.host.store.CreateSession(ctx, sessions.CreateSession{
 		Owner: a.caller.Owner, NewID: newSessionID(), Profile: n.Profile, Labels: n.Labels, State: n.State,
 		Request: a.request(n.RequestID, n.Fingerprint), Now: a.now(),
 	})
 	if err != nil {
-		return s, false, err
+		return sessions.Session{}, err
 	}
 	if made.Created {
 		a.tell(sessions.SessionCreated, made.Session)
 	}
-	return a.shown(made.Session), made.Created, nil
+	return a.shown(made.Session), nil
 }
 
-// SessionBegun returns the session that a request of SessionBegin has made before, so
-// that a repeat need not ask for the same again. REQUEST_CONFLICT when the id was used
-// for another request, SESSION_DELETED when the session is no more.
-func (a *Access) SessionBegun(ctx context.Context, id sessions.RequestID, fingerprint [32]byte) (s sessions.Session, found bool, err error) {
+// SessionBeginWith does so with the session's first prompt, in one write: there is
+// never a session without its prompt, and what is refused of the prompt makes none. It
+// returns when the prompt is accepted. args has no address and no request id.
+func (a *Access) SessionBeginWith(ctx context.Context, n NewSession, args api.PromptArgs) (*api.PromptResult, error) {
+	args.Address = api.Address{SessionID: newSessionID()}
+	args.Wait = api.WaitAccepted
+	n.Asks = args.Inference()
+	if err := a.checkNew(n); err != nil {
+		return nil, err
+	}
+	if err := a.check(&args); err != nil {
+		return nil, err
+	}
+	message := a.promptOf(&args, sessions.Request{ID: a.faced(n.RequestID), Fingerprint: n.Fingerprint})
+	message.Begin = &n.NewSession
+	return a.runTurn(ctx, message, args.Wait, nil)
+}
+
+func (a *Access) checkNew(n NewSession) error {
+	if err := a.check(&api.SessionCreateArgs{RequestID: n.RequestID}); err != nil {
+		return err
+	}
+	later := api.PromptArgs{Address: api.Address{SessionID: "new"}, Text: "later", Params: &n.Asks.Params,
+		AnswerSchema: n.Asks.AnswerSchema, ClientTools: n.Asks.ClientTools, Instructions: n.Asks.Instructions}
+	if err := a.check(&later); err != nil {
+		return err
+	}
+	if err := a.host.system.CheckInference(n.Profile, n.Asks); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(n.State)) {
+		if limit := a.host.config.Limits.StateBytes; int64(len(n.State[name])) > limit {
+			return sessions.TooLarge("stateBytes", limit, "The session's settings have more than the limit of %d bytes.", limit)
+		}
+	}
+	return nil
+}
+
+// SessionBegun returns the session that a request has made before, and the turn of its
+// first prompt if it began with one, so that a repeat need not ask for the same again.
+// REQUEST_CONFLICT when the id was used for another request, SESSION_DELETED when the
+// session is no more.
+func (a *Access) SessionBegun(ctx context.Context, id sessions.RequestID, fingerprint [32]byte) (
+	s sessions.Session, first sessions.TurnID, found bool, err error) {
 	// A claim is looked for before the session that it is to be made on: this one is
 	// nobody's, so that nothing is written.
 	got, err := a.ClaimRequest(ctx, Claim{Address: api.Address{SessionID: newSessionID()}, RequestID: id, Fingerprint: fingerprint})
 	if sessions.CodeOf(err) == sessions.CodeSessionNotFound {
-		return s, false, nil
+		return s, "", false, nil
 	}
-	return a.shown(got.Session), err == nil, err
+	return a.shown(got.Session), got.TurnID, err == nil, err
 }
 
 // SessionDeleted reports whether the caller had a session of this id that was

@@ -21,10 +21,15 @@ func (a *Access) Prompt(ctx context.Context, args *api.PromptArgs, emit func(ses
 	if err := a.check(args); err != nil {
 		return nil, err
 	}
-	message := actors.Prompt{
+	message := a.promptOf(args, sessions.Request{ID: a.faced(args.RequestID), Fingerprint: args.Fingerprint()})
+	return a.runTurn(ctx, message, args.WaitFor(), emit)
+}
+
+// promptOf returns the message that asks for what args ask.
+func (a *Access) promptOf(args *api.PromptArgs, request sessions.Request) *actors.Prompt {
+	message := &actors.Prompt{
 		Owner: a.owner(args.Owner), At: args.At(), Content: args.Parts(),
-		Request:   sessions.Request{ID: a.faced(args.RequestID), Fingerprint: args.Fingerprint()},
-		Inference: args.Inference(), Busy: args.Busy,
+		Request: request, Inference: args.Inference(), Busy: args.Busy,
 	}
 	if args.MaxIterations != nil {
 		message.MaxIterations = *args.MaxIterations
@@ -32,7 +37,7 @@ func (a *Access) Prompt(ctx context.Context, args *api.PromptArgs, emit func(ses
 	if args.PromptTimeoutMs != nil {
 		message.PromptTimeoutMs = *args.PromptTimeoutMs
 	}
-	return a.runTurn(ctx, &message, args.WaitFor(), emit)
+	return message
 }
 
 // Retry runs the last turn again, if it did not complete, from its last

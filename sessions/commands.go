@@ -225,6 +225,8 @@ type AcceptTurn struct {
 	Request Request
 	TurnID  TurnID    // minted by the caller
 	NewID   SessionID // the id to use when At is a key without a session
+	// Begin, when not nil, makes the session when At is an id without one.
+	Begin   *NewSession
 	Content []Content // of the user message; nil with Retry
 	Limits  TurnLimits
 	// Inference is the turn's; with Retry that of the turn taken up counts.
@@ -250,6 +252,13 @@ type AcceptTurn struct {
 	// may wait for its active turn.
 	QueueLimit int
 	Now        Time
+}
+
+// NewSession is what a session begins with that is made for its first prompt.
+type NewSession struct {
+	Profile string
+	Labels  map[string]string
+	State   map[string]json.RawMessage // named values
 }
 
 // BusyPolicy says what becomes of a prompt to a session that is busy. To one

@@ -114,7 +114,8 @@ type TurnWriter interface {
 	// AcceptTurn runs the checks of a prompt in the contract's order (duplicate,
 	// address, busy, admission), and stores claim, turn, user message and the
 	// frames accepted, started and message in one transaction. With a key that
-	// has no session it creates the session in the same transaction.
+	// has no session, and with an id that has none if the command says what the
+	// session is to Begin with, it creates the session in the same transaction.
 	//
 	// A duplicate is no error: Duplicate is set, Turn is the stored one, and
 	// nothing is written. Codes: REQUEST_CONFLICT (the id names another

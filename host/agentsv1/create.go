@@ -166,71 +166,56 @@ func (v *visit) createSession(named) error {
 		if content, err = inputOf(body.Input, "/input"); err != nil {
 			return err
 		}
-		args := settings{}.prompt(api.Address{SessionID: "new"}, content)
-		if err := args.Validate(v.config.Limits); err != nil {
-			return err
-		}
 	}
-	s, created, err := v.beginSession(&body, key, fingerprint("create", object))
+	id, turn, err := v.make(&body, content, key, fingerprint("create", object))
 	if err != nil {
 		return err
 	}
-	turn, err := v.firstInput(s, content, key)
+	at := api.Address{SessionID: id}
+	if !body.Stream {
+		return v.getSession(named{at: at})
+	}
+	s, err := v.session(at)
 	if err != nil {
-		if created && key == "" { // nobody can come back to it
-			_, _ = v.access.SessionDelete(v.ctx(), &api.SessionDeleteArgs{Address: api.Address{SessionID: s.ID}, OnlySettled: true}) // the refusal is what counts
-		}
 		return err
 	}
-	if body.Stream {
-		return v.streamCreation(s, turn)
-	}
-	return v.getSession(named{at: api.Address{SessionID: s.ID}})
+	return v.streamCreation(s, turn)
 }
 
-// beginSession makes the session, with a copy of all that is asked of its agent, or
-// finds the one that the same request has made before.
-func (v *visit) beginSession(b *createBody, key idempotencyKey, asks [32]byte) (s sessions.Session, created bool, err error) {
+// make makes the session, with a copy of all that is asked of its agent and with its
+// input, or finds the one that the same request has made before.
+func (v *visit) make(b *createBody, content []sessions.Content, key idempotencyKey, asks [32]byte) (sessions.SessionID, sessions.TurnID, error) {
 	if key != "" && isSavedAgent(b.AgentID) {
 		// What has become of the agent since is nothing to a repeat.
-		if s, found, err := v.access.SessionBegun(v.ctx(), key.of("create"), asks); found || err != nil {
-			return s, false, err
+		if s, turn, found, err := v.access.SessionBegun(v.ctx(), key.of("create"), asks); found || err != nil {
+			return s.ID, turn, err
 		}
 	}
 	profile, inherited, err := v.agentOf(b)
 	if err != nil {
-		return s, false, err
+		return "", "", err
 	}
 	asked, err := b.Agent.over(inherited, "/agent")
 	if err != nil {
-		return s, false, err
+		return "", "", err
 	}
 	if err := asked.check("/agent", v.config.Limits); err != nil {
-		return s, false, err
+		return "", "", err
 	}
 	state, err := json.Marshal(asked)
 	if err != nil {
-		return s, false, err
+		return "", "", err
 	}
-	return v.access.SessionBegin(v.ctx(), host.NewSession{Profile: profile, Labels: b.Metadata,
-		State: map[string]json.RawMessage{settingsName: state}, RequestID: key.of("create"), Fingerprint: asks})
-}
-
-// firstInput sends a session that was made its input, if there is any. A repeat that
-// comes after the session was made and before its input was accepted does so too.
-func (v *visit) firstInput(s sessions.Session, content []sessions.Content, key idempotencyKey) (sessions.TurnID, error) {
+	args := asked.prompt(api.Address{}, content)
+	made := host.NewSession{NewSession: sessions.NewSession{Profile: profile, Labels: b.Metadata,
+		State: map[string]json.RawMessage{settingsName: state}}, Asks: args.Inference(), RequestID: key.of("create"), Fingerprint: asks}
 	if content == nil {
-		return "", nil
+		s, err := v.access.SessionBegin(v.ctx(), made)
+		return s.ID, "", err
 	}
-	asked, err := settingsOf(v.ctx(), v.access, s)
+	begun, err := v.access.SessionBeginWith(v.ctx(), made, args)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	args := asked.prompt(api.Address{SessionID: s.ID}, content)
-	args.RequestID = key.of("input")
-	got, err := v.access.Prompt(v.ctx(), &args, nil)
-	if err != nil {
-		return "", err
-	}
-	return got.TurnID, nil
+	return begun.SessionID, begun.TurnID, nil
 }

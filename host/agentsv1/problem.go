@@ -123,10 +123,20 @@ func problemOf(err error) *problem {
 // this API's.
 func paramOf(e *sessions.Error) string {
 	pointer, _ := e.Details["field"].(string)
-	if strings.HasPrefix(pointer, "/args") {
-		return ""
+	if !strings.HasPrefix(pointer, "/args") {
+		return dotted(pointer)
 	}
-	return dotted(pointer)
+	for from, to := range paramsOfPrompts {
+		if rest, ok := strings.CutPrefix(pointer, from); ok {
+			return dotted(to + strings.Replace(rest, "/schema", "/parameters", 1))
+		}
+	}
+	return ""
+}
+
+// paramsOfPrompts are this API's names for what a prompt asks of its model.
+var paramsOfPrompts = map[string]string{
+	"/args/clientTools": "/agent/tools", "/args/answerSchema": "/agent/text/format/schema", "/args/instructions": "/agent/instructions",
 }
 
 // dotted writes a JSON pointer as parameters are named: "/events/0/type" is

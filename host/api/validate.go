@@ -153,6 +153,10 @@ func (a PromptArgs) checkInference(limits sessions.Limits) error {
 	if err := a.Inference().Params.Check("/args/params"); err != nil {
 		return err
 	}
+	if size := int64(len(a.Instructions)); size > limits.MessageBytes {
+		return sessions.TooLarge("messageBytes", limits.MessageBytes,
+			"The instructions have %d bytes, more than the limit of %d.", size, limits.MessageBytes).With("field", "/args/instructions")
+	}
 	if a.AnswerSchema == nil {
 		return nil
 	}

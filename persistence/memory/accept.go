@@ -54,7 +54,7 @@ func (s *Store) duplicate(c claim, id sessions.RequestID) sessions.AcceptedTurn 
 func (s *Store) acceptable(c sessions.AcceptTurn, r *record) error {
 	stale := c.Generation != 0 && c.Generation != s.generation(c.Owner)
 	switch {
-	case r == nil && c.At.ID != "":
+	case r == nil && c.At.ID != "" && c.Begin == nil:
 		return sessions.ErrNoSession
 	case c.Refusal != nil:
 		return c.Refusal
@@ -102,6 +102,20 @@ func retried(c sessions.AcceptTurn, r *record) (*turn, error) {
 	return last, nil
 }
 
+// bornFor makes the session of a prompt to an address that has none.
+func (s *Store) bornFor(c sessions.AcceptTurn) *record {
+	made := sessions.Session{ID: c.NewID, Owner: c.Owner, TargetKey: c.At.Key.Target, ProfileKey: c.At.Key.Profile}
+	if c.At.ID == "" {
+		return s.born(made, c.Now)
+	}
+	made.ID, made.ProfileKey, made.Labels = c.At.ID, c.Begin.Profile, c.Begin.Labels
+	r := s.born(made, c.Now)
+	for name, raw := range c.Begin.State {
+		r.set(name, stateOf(raw), c.Now)
+	}
+	return r
+}
+
 // start stores the turn, and its prompt unless it takes up another.
 func (s *Store) start(c sessions.AcceptTurn, r *record, again *turn) (sessions.AcceptedTurn, error) {
 	status := sessions.StatusCreated
@@ -114,7 +128,7 @@ func (s *Store) start(c sessions.AcceptTurn, r *record, again *turn) (sessions.A
 	}
 	made := r == nil
 	if made {
-		r = s.born(sessions.Session{ID: c.NewID, Owner: c.Owner, TargetKey: c.At.Key.Target, ProfileKey: c.At.Key.Profile}, c.Now)
+		r = s.bornFor(c)
 	}
 	t := s.addTurn(r, sessions.Turn{TurnID: c.TurnID, RequestID: c.Request.ID, Status: sessions.TurnIsRunning,
 		CreatedAt: c.Now, StartedAt: c.Now, Limits: c.Limits, Inference: c.Inference, FirstFrame: r.session.LastFrame + 1})

@@ -17,6 +17,8 @@ type acceptance struct {
 	hash  []byte // of the request id, for tombstones
 	user  sessions.Message
 	body  body
+	born  newSession     // what is made when there is no session
+	state []stateRow     // and what that begins with
 	again *sessions.Turn // the turn to take up, found by check; nil for a prompt
 }
 
@@ -30,7 +32,22 @@ func (s *Store) AcceptTurn(ctx context.Context, c sessions.AcceptTurn) (sessions
 			return sessions.AcceptedTurn{}, err
 		}
 	}
+	if err := a.prepareSession(); err != nil {
+		return sessions.AcceptedTurn{}, err
+	}
 	return do(ctx, s.writer, a.run)
+}
+
+// prepareSession says what session is made when the address has none.
+func (a *acceptance) prepareSession() (err error) {
+	c := a.c
+	a.born = newSession{owner: c.Owner, id: c.NewID, target: c.At.Key.Target, profile: c.At.Key.Profile, labels: "{}", now: c.Now}
+	if c.Begin == nil || c.At.ID == "" {
+		return nil
+	}
+	a.born.id, a.born.profile, a.state = c.At.ID, c.Begin.Profile, sealedState(c.Begin.State)
+	a.born.labels, err = encodeLabels(c.Begin.Labels)
+	return err
 }
 
 func (a *acceptance) run(t *tx) (sessions.AcceptedTurn, error) {
@@ -100,7 +117,7 @@ func (a *acceptance) duplicate(t *tx, claim *claimRow) (sessions.AcceptedTurn, e
 	return answer, nil
 }
 
-// check refuses what may neither start nor wait; session is nil for a key without one.
+// check refuses what may neither start nor wait; session is nil for an address without one.
 func (a *acceptance) check(t *tx, session *sessionRow) error {
 	c := a.c
 	generation, err := a.generation(t, session)
@@ -109,7 +126,7 @@ func (a *acceptance) check(t *tx, session *sessionRow) error {
 	}
 	stale := c.Generation != 0 && c.Generation != generation
 	switch {
-	case session == nil && c.At.ID != "":
+	case session == nil && c.At.ID != "" && c.Begin == nil:
 		return sessions.ErrNoSession
 	case c.Refusal != nil:
 		return c.Refusal
@@ -165,9 +182,11 @@ func (a *acceptance) write(t *tx, session *sessionRow) (sessions.AcceptedTurn, e
 	c := a.c
 	made := session == nil
 	if made {
-		created, err := a.store.createSession(t, newSession{owner: c.Owner, id: c.NewID,
-			target: c.At.Key.Target, profile: c.At.Key.Profile, labels: "{}", now: c.Now})
+		created, err := a.store.createSession(t, a.born)
 		if err != nil {
+			return none, err
+		}
+		if err := saveState(t, created.Fence.Incarnation, a.state, c.Now); err != nil {
 			return none, err
 		}
 		session = created

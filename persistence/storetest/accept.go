@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -19,6 +20,7 @@ func testAccept(t *testing.T, f Factory) {
 		require.Equal(t, sessions.Key{Target: "doc", Profile: "writer"}, a.Session.Key())
 		require.Equal(t, a.Session, w.get(byKey("doc", "writer")))
 	})
+	f.run(t, "an id without a session begins one when it is told how", func(t *testing.T) { acceptBegins(t, f) })
 	f.run(t, "each activation raises the epoch and a named one keeps it", func(t *testing.T) {
 		w := newWorld(t, f)
 		s := w.session()
@@ -40,6 +42,44 @@ func testAccept(t *testing.T, f Factory) {
 		b, _ := w.turn(addressOf(s), "second", "reply")
 		require.Equal(t, a.Session.Preview, b.Session.Preview)
 	})
+}
+
+func acceptBegins(t *testing.T, f Factory) {
+	w := newWorld(t, f)
+	c := w.prompt(byID("fresh"), "question")
+	c.Begin = &sessions.NewSession{Profile: "writer", Labels: map[string]string{"a": "b"}, State: map[string]json.RawMessage{"n": json.RawMessage(`{"x":1}`)}}
+	c.Admitted = false
+	_, err := w.store.AcceptTurn(t.Context(), c)
+	requireCode(t, sessions.CodeOverloaded, err)
+	_, err = w.store.Session(t.Context(), owner, byID("fresh"))
+	requireCode(t, sessions.CodeSessionNotFound, err)
+
+	c.Admitted = true
+	a := w.accept(c)
+	require.True(t, a.Created)
+	require.Equal(t, sessions.SessionID("fresh"), a.Session.ID)
+	require.Equal(t, "writer", a.Session.ProfileKey)
+	require.True(t, a.Session.Key().IsZero())
+	require.Equal(t, c.Begin.Labels, a.Session.Labels)
+	require.Equal(t, a.Session, w.get(byID("fresh")))
+	state, err := w.store.State(t.Context(), a.Session.Fence.Incarnation, "")
+	require.NoError(t, err)
+	require.Equal(t, map[string]sessions.StateValue{"n": {Value: c.Begin.State["n"], Version: 1, UpdatedAt: w.now}}, state)
+
+	again := c
+	again.At, again.TurnID = byID("other"), "other"
+	b, err := w.store.AcceptTurn(t.Context(), again)
+	require.NoError(t, err)
+	require.True(t, b.Duplicate)
+	require.Equal(t, a.Session.ID, b.Session.ID, "a repeat begins no other")
+	require.Equal(t, a.Turn.TurnID, b.Turn.TurnID)
+	_, err = w.store.Session(t.Context(), owner, byID("other"))
+	requireCode(t, sessions.CodeSessionNotFound, err)
+
+	stale := w.prompt(byID("third"), "question")
+	stale.Begin, stale.Generation = c.Begin, 7
+	_, err = w.store.AcceptTurn(t.Context(), stale)
+	require.ErrorIs(t, err, sessions.ErrFenced)
 }
 
 func acceptStarts(t *testing.T, f Factory) {
