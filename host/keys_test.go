@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,7 +27,7 @@ func TestWithoutKeysEveryoneIsLocal(t *testing.T) {
 	require.False(t, h.DemandsKeys())
 	caller, err := h.Admit("anything")
 	require.NoError(t, err)
-	require.Equal(t, api.Caller{Owner: sessions.LocalOwner, Admin: true}, caller)
+	require.Equal(t, api.Caller{Owner: sessions.LocalOwner, Admin: true, Anyone: true}, caller)
 	require.NoError(t, h.Readmit(caller, 1))
 }
 
@@ -127,6 +128,31 @@ func TestKeysAreBoundToTheirRate(t *testing.T) {
 	clock.advance(500 * time.Millisecond)
 	require.NoError(t, h.Readmit(caller, 1))
 	require.Error(t, h.Readmit(caller, 1))
+}
+
+// A crowd gets what one client would: neither more nor, for its crowding, less.
+func TestACrowdIsBoundToTheRateOfItsKey(t *testing.T) {
+	const clients, each, perSecond, step = 64, 500, 10, 100 * time.Microsecond
+	var ticks atomic.Int64
+	begin := time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)
+	now := func() time.Time { return begin.Add(time.Duration(ticks.Add(1)) * step) }
+	h := hosttest.New(t, hosttest.Options{Config: host.Config{Now: now}})
+	key := makeKey(t, h, api.KeyCreateArgs{Owner: "ann", PerSecond: new(perSecond)})
+	before := ticks.Load()
+	var passed atomic.Int64
+	var all sync.WaitGroup
+	for range clients {
+		all.Go(func() {
+			for range each {
+				if _, err := h.Admit(key.Secret); err == nil {
+					passed.Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	elapsed := time.Duration(ticks.Load()-before) * step
+	require.InDelta(t, perSecond+elapsed.Seconds()*perSecond, passed.Load(), 1)
 }
 
 func TestKeysAreForAdmins(t *testing.T) {

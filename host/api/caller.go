@@ -15,4 +15,6 @@ type Caller struct {
 	// Home says that the caller came without a key by a way that needs none: a Unix
 	// socket, or within the process.
 	Home bool
+	// Anyone says that whoever came would have been let in, with a key or without.
+	Anyone bool
 }

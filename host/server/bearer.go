@@ -18,14 +18,20 @@ const bearerProtocol = "agenthost.bearer."
 // that of Authorization: Bearer, or of the subprotocol agenthost.bearer. "" means
 // that there is none, and what is malformed is no key. A request without one that
 // did not come over a network, but by a Unix socket or within the process, is the
-// administrator's, whom the file system or the program has let in.
+// administrator's, whom the file system or the program has let in. FORBIDDEN is the
+// answer when admit lets everyone in and the request has come to a loopback address
+// by a name of elsewhere, as a page's would that had its name point here.
 func Bearer(admit func(secret string) (api.Caller, error)) func(*http.Request) (api.Caller, error) {
 	return func(r *http.Request) (api.Caller, error) {
 		secret := secretOf(r.Header)
 		if secret == "" && isAtHome(r) {
 			return api.Caller{Owner: sessions.LocalOwner, Admin: true, Home: true}, nil
 		}
-		return admit(secret)
+		caller, err := admit(secret)
+		if err == nil && caller.Anyone {
+			err = checkName(r, nil)
+		}
+		return caller, err
 	}
 }
 

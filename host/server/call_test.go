@@ -111,7 +111,7 @@ func TestCallDoesNotWaitForASlowBody(t *testing.T) {
 	conn, err := net.Dial("tcp", address)
 	require.NoError(t, err)
 	defer conn.Close()
-	_, err = io.WriteString(conn, "POST /v1/call HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n\r\n{\"op\"")
+	_, err = io.WriteString(conn, "POST /v1/call HTTP/1.1\r\nHost: localhost\r\nContent-Length: 20\r\n\r\n{\"op\"")
 	require.NoError(t, err)
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	require.NoError(t, err)

@@ -27,7 +27,8 @@ type Config struct {
 	Limits sessions.Limits
 	// Origins are those besides the host's own whose pages a browser may call
 	// from: "example.com", or with its scheme "https://example.com". With a port
-	// if it has one; no patterns.
+	// if it has one; no patterns. Without Authenticate they are also names under which
+	// a host on a loopback address may be reached, beside those of its machine.
 	Origins []string
 	// Authenticate says who makes a request; an error's code answers it before
 	// anything else is read. Bearer makes one that knows keys. nil takes everyone

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -105,6 +106,57 @@ func TestOriginsOfPagesAreChecked(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A page whose name was made to lead to this machine sends no Origin when it reads
+// from that name. A host that asks for no key has nothing else to know it by.
+func TestNamesOfPagesAreChecked(t *testing.T) {
+	agents := &elsewhere{}
+	anyone := func(secret string) (api.Caller, error) {
+		return api.Caller{Owner: sessions.LocalOwner, Anyone: secret != "good"}, nil
+	}
+	for name, config := range map[string]server.Config{
+		"everyone may call": {Agents: agents, Metrics: agents, Origins: []string{"https://own.example", "also.example"}},
+		"no key is asked":   {Agents: agents, Metrics: agents, Authenticate: server.Bearer(anyone)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			address := start(t, &service{}, config)
+			_, port, err := net.SplitHostPort(address)
+			require.NoError(t, err)
+			own, err := os.Hostname()
+			require.NoError(t, err)
+			for _, host := range []string{address, "localhost:" + port, "LOCALHOST", "localhost.", "a.localhost", "[::1]:" + port,
+				own + ":" + port, "host.docker.internal:" + port} {
+				require.Equal(t, 200, call(t, address, `{"op":"$ping"}`, "Host", host).status, host)
+			}
+			for _, host := range []string{"evil.example:" + port, "evil.example", "10.0.0.1:" + port, "localhost.evil.example", "xlocalhost", "internal"} {
+				call(t, address, `{"op":"$ping"}`, "Host", host).refused(t, 403, sessions.CodeForbidden)
+				send(t, "GET", "http://"+address+"/v1/sessions/a/frames", "", "Host", host).refused(t, 403, sessions.CodeForbidden)
+				send(t, "GET", "http://"+address+"/v1/ws", "", "Host", host).refused(t, 403, sessions.CodeForbidden)
+				send(t, "GET", "http://"+address+"/metrics", "", "Host", host).refused(t, 403, sessions.CodeForbidden)
+				require.Equal(t, 200, send(t, "GET", "http://"+address+"/healthz", "", "Host", host).status, "it tells nothing")
+			}
+			friends, good := 403, 403
+			if config.Authenticate == nil {
+				friends = 200
+				require.Equal(t, 418, send(t, "GET", "http://"+address+"/v1/agents", "", "Host", "evil.example").status)
+			} else {
+				good = 200
+			}
+			require.Equal(t, friends, call(t, address, `{"op":"$ping"}`, "Host", "own.example").status)
+			require.Equal(t, friends, call(t, address, `{"op":"$ping"}`, "Host", "ALSO.example").status)
+			require.Equal(t, good, call(t, address, `{"op":"$ping"}`, "Host", "evil.example", "Authorization", "Bearer good").status,
+				"who has a key is no page that only knows a name")
+		})
+	}
+}
+
+// elsewhere answers what a Server passes on.
+type elsewhere struct{}
+
+func (*elsewhere) ServeHTTP(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }
+func (*elsewhere) Refuse(w http.ResponseWriter, _ *http.Request, _ error) {
+	w.WriteHeader(http.StatusTeapot)
 }
 
 func TestServerIsAHandlerToo(t *testing.T) {

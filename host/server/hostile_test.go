@@ -20,11 +20,11 @@ import (
 	"agenthost/tests/rawhttp"
 )
 
-const ping = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+const ping = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 func TestHugeHeadersAreRefused(t *testing.T) {
 	address := start(t, &service{}, server.Config{})
-	conn := rawhttp.Dial(t, address, "GET /healthz HTTP/1.1\r\nHost: x\r\n")
+	conn := rawhttp.Dial(t, address, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n")
 	for range 100 { // until it takes no more
 		if _, err := io.WriteString(conn, "X-Fill: "+strings.Repeat("x", 1024)+"\r\n"); err != nil {
 			break
@@ -36,7 +36,7 @@ func TestHugeHeadersAreRefused(t *testing.T) {
 
 func TestBodiesThatDoNotComeAreGivenUp(t *testing.T) {
 	address := start(t, &service{}, server.Config{BodyTimeout: 10 * time.Millisecond})
-	conn := rawhttp.Dial(t, address, "POST /v1/call HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
+	conn := rawhttp.Dial(t, address, "POST /v1/call HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
 	require.Equal(t, 400, conn.Status())
 	require.True(t, conn.Closed())
 }
@@ -109,12 +109,12 @@ func TestNonsenseIsNoFault(t *testing.T) {
 	address := start(t, &service{}, server.Config{})
 	for _, text := range []string{
 		"\x16\x03\x01\x00\xa5\x01\x00\x00", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "GET\r\n\r\n", "\r\n\r\n\r\n\r\n\r\n",
-		"GET /healthz HTTP/1.1\r\n\r\n", "GET /healthz HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n",
-		"POST /v1/call HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
-		"POST /v1/call HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-		"GET /v1/sessions/%2e%2e%2f%2e%2e/frames HTTP/1.1\r\nHost: x\r\nOrigin: http://x%\r\n\r\n",
-		"GET /v1/sessions/a/frames?after=%zz HTTP/1.1\r\nHost: x\r\n\r\n",
-		"GET http://elsewhere.example/v1/../healthz HTTP/1.1\r\nHost: x\r\n\r\n",
+		"GET /healthz HTTP/1.1\r\n\r\n", "GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: y\r\n\r\n",
+		"POST /v1/call HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+		"POST /v1/call HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		"GET /v1/sessions/%2e%2e%2f%2e%2e/frames HTTP/1.1\r\nHost: localhost\r\nOrigin: http://x%\r\n\r\n",
+		"GET /v1/sessions/a/frames?after=%zz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+		"GET http://elsewhere.example/v1/../healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
 	} {
 		conn := rawhttp.Dial(t, address, text)
 		require.NoError(t, conn.CloseWrite())
@@ -139,7 +139,7 @@ func TestConnectionsAtWorkAreNotDropped(t *testing.T) {
 	began, release := make(chan struct{}, limit), make(chan struct{})
 	address := start(t, &service{do: slowPrompt(began, release)}, server.Config{Limits: sessions.Limits{Connections: limit}})
 	body := `{"op":"$prompt","args":{"targetKey":"k","text":"x"}}`
-	request := fmt.Sprintf("POST /v1/call HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	request := fmt.Sprintf("POST /v1/call HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 	working := []*rawhttp.Conn{rawhttp.Dial(t, address, request), rawhttp.Dial(t, address, request)}
 	for range working {
 		<-began

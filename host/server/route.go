@@ -44,7 +44,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) (http.HandlerFunc
 		return s.admit(s.call), s.checkMethod(w, r, http.MethodPost)
 	default:
 		if s.config.Agents != nil && isAgents(path) {
-			return s.agents, checkOrigin(r, s.config.Origins)
+			return s.agents, s.checkPage(r)
 		}
 		id, ok := framesOf(path)
 		if !ok {
@@ -108,7 +108,7 @@ func (s *Server) checkMethod(w http.ResponseWriter, r *http.Request, allowed ...
 // known.
 func (s *Server) admit(handle callerHandler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if err := checkOrigin(r, s.config.Origins); err != nil {
+		if err := s.checkPage(r); err != nil {
 			s.refuse(w, nil, err)
 			return
 		}

@@ -44,7 +44,7 @@ func TestStoppingLetsCallsEnd(t *testing.T) {
 // writePrompt begins a call whose answer is not waited for.
 func writePrompt(t *testing.T, w io.Writer) {
 	t.Helper()
-	_, err := fmt.Fprintf(w, "POST /v1/call HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(promptEnvelope), promptEnvelope)
+	_, err := fmt.Fprintf(w, "POST /v1/call HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", len(promptEnvelope), promptEnvelope)
 	require.NoError(t, err)
 }
 
@@ -104,7 +104,7 @@ func TestOptionsOfNothingIsAnsweredLikeOtherPaths(t *testing.T) {
 	conn, err := net.Dial("tcp", address)
 	require.NoError(t, err)
 	defer conn.Close()
-	_, err = io.WriteString(conn, "OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+	_, err = io.WriteString(conn, "OPTIONS * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 	require.NoError(t, err)
 	answer, err := io.ReadAll(conn)
 	require.NoError(t, err)

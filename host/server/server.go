@@ -14,6 +14,7 @@ type Server struct {
 	service Service
 	config  Config
 	log     *slog.Logger
+	open    bool // everyone may call
 
 	mu       sync.Mutex
 	stopping bool
@@ -29,9 +30,10 @@ type visit struct{ cut func() }
 
 // New returns a Server that answers from service.
 func New(service Service, config Config) *Server {
+	open := config.Authenticate == nil
 	config = config.withDefaults()
 	return &Server{
-		service: service, config: config, log: config.Logger,
+		service: service, config: config, log: config.Logger, open: open,
 		visits:  map[*visit]struct{}{},
 		idle:    make(chan struct{}),
 		sockets: map[*socket]struct{}{},

@@ -67,7 +67,7 @@ func TestRecheckEndsWhatStaysOpenAndNothingElse(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = conn.CloseNow() }()
 	body := `{"op":"$prompt","args":{"targetKey":"k","text":"x"}}`
-	waiting := rawhttp.Dial(t, address, fmt.Sprintf("POST /v1/call HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
+	waiting := rawhttp.Dial(t, address, fmt.Sprintf("POST /v1/call HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
 	<-began
 	r, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+address+"/v1/sessions/a/frames", nil)
 	require.NoError(t, err)
