@@ -61,26 +61,26 @@ func TestTargetsAndMethodsThatAreOdd(t *testing.T) {
 		require.Equal(t, 200, s.dial("GET "+target+headers).Status(), target)
 	}
 	for text, status := range map[string]int{
-		"GET " + root + " HTTP/1.0\r\nOpenAI-Beta: agents=v1\r\n\r\n":                                 200,
-		"GET " + root + " HTTP/1.1\r\nOpenAI-Beta: agents=v1\r\n\r\n":                                 400,
-		"GET " + root + " HTTP/1.1\r\nHost: a\r\nHost: b\r\nOpenAI-Beta: agents=v1\r\n\r\n":           400,
-		"GET " + root + " HTTP/2.0\r\nHost: a\r\n\r\n":                                                505,
-		"GET " + root + "\r\n\r\n":                                                                    400,
-		"GET " + root + " x HTTP/1.1\r\nHost: a\r\n\r\n":                                              400,
-		"GET " + root + "/%zz" + headers:                                                              400,
-		"GET v1/agents" + headers:                                                                     400,
-		"CONNECT localhost:80" + headers:                                                              404,
-		"OPTIONS *" + headers:                                                                         404,
-		"GET *" + headers:                                                                             404,
-		"GET " + root + " HTTP/1.1\r\nHost: a\r\nOpenAI-Beta : agents=v1\r\n\r\n":                     400,
-		"GET " + root + " HTTP/1.1\r\nHost: a\r\nX: \x00\r\n\r\n":                                     400,
-		"GET " + root + " HTTP/1.1\r\nHost: a\r\nOpenAI-Beta: agents=v1\r\n x\r\n\r\n":                400,
-		"POST " + root + " HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n":     400,
-		"POST " + root + " HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n":                         400,
-		"POST " + root + " HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n":           501,
-		"POST " + root + " HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: x\r\nContent-Length: 1\r\n\r\n1": 501,
-		"GET " + root + " HTTP/1.1\r\nHost: a\r\nOpenAI-Beta: agents=v1\r\nUpgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAAA\r\n\r\n":         200,
-		"GET " + root + "/" + s.idle + "/events HTTP/1.1\r\nHost: a\r\nOpenAI-Beta: agents=v1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nRange: bytes=0-1\r\n\r\n": 200,
+		"GET " + root + " HTTP/1.0\r\nOpenAI-Beta: agents=v1\r\n\r\n":                               200,
+		"GET " + root + " HTTP/1.1\r\nOpenAI-Beta: agents=v1\r\n\r\n":                               400,
+		"GET " + root + " HTTP/1.1\r\nHost: localhost\r\nHost: b\r\nOpenAI-Beta: agents=v1\r\n\r\n": 400,
+		"GET " + root + " HTTP/2.0\r\nHost: localhost\r\n\r\n":                                      505,
+		"GET " + root + "\r\n\r\n":                               400,
+		"GET " + root + " x HTTP/1.1\r\nHost: localhost\r\n\r\n": 400,
+		"GET " + root + "/%zz" + headers:                         400,
+		"GET v1/agents" + headers:                                400,
+		"CONNECT localhost:80" + headers:                         404,
+		"OPTIONS *" + headers:                                    404,
+		"GET *" + headers:                                        404,
+		"GET " + root + " HTTP/1.1\r\nHost: localhost\r\nOpenAI-Beta : agents=v1\r\n\r\n":                                                                                       400,
+		"GET " + root + " HTTP/1.1\r\nHost: localhost\r\nX: \x00\r\n\r\n":                                                                                                       400,
+		"GET " + root + " HTTP/1.1\r\nHost: localhost\r\nOpenAI-Beta: agents=v1\r\n x\r\n\r\n":                                                                                  400,
+		"POST " + root + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n":                                                                       400,
+		"POST " + root + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n":                                                                                           400,
+		"POST " + root + " HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked\r\n\r\n":                                                                             501,
+		"POST " + root + " HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: x\r\nContent-Length: 1\r\n\r\n1":                                                                   501,
+		"GET " + root + " HTTP/1.1\r\nHost: localhost\r\nOpenAI-Beta: agents=v1\r\nUpgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAAA\r\n\r\n":         200,
+		"GET " + root + "/" + s.idle + "/events HTTP/1.1\r\nHost: localhost\r\nOpenAI-Beta: agents=v1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nRange: bytes=0-1\r\n\r\n": 200,
 	} {
 		got, _ := s.dial(text).Head()
 		require.Equal(t, status, got, "%.100q", text)
@@ -140,7 +140,7 @@ func TestRequestsThatFollowEachOtherAtOnce(t *testing.T) {
 		requireProblem(t, conn.Answer(), 404, "nobody")
 		requireProblem(t, conn.Answer(), 400, "no body")
 	}
-	smuggled := s.dial("POST /v1/agents/sessions HTTP/1.1\r\nHost: a\r\nOpenAI-Beta: agents=v1\r\nContent-Type: application/json\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + beta("GET", "/sessions/"+s.idle, ""))
+	smuggled := s.dial("POST /v1/agents/sessions HTTP/1.1\r\nHost: localhost\r\nOpenAI-Beta: agents=v1\r\nContent-Type: application/json\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + beta("GET", "/sessions/"+s.idle, ""))
 	require.Equal(t, 400, smuggled.Status())
 	require.Contains(t, smuggled.Answer().Body, s.idle, "of two lengths the chunks count")
 
