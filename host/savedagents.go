@@ -62,6 +62,12 @@ func (a *Access) checkAgent(agent sessions.SavedAgent) error {
 	return nil
 }
 
+// CheckAsked returns INVALID_REQUEST when a prompt to a session of the profile could
+// not ask this of models now, and UNKNOWN_PROFILE when there is no such profile.
+func (a *Access) CheckAsked(profile string, asked sessions.Inference) error {
+	return a.host.system.CheckInference(profile, asked)
+}
+
 // AgentGet returns a saved agent of the caller's, else sessions.ErrNoAgent.
 func (a *Access) AgentGet(ctx context.Context, id sessions.AgentID) (sessions.SavedAgent, error) {
 	return a.host.store.Agent(ctx, a.caller.Owner, id)

@@ -18,20 +18,20 @@ type agentBody struct {
 	Tools        api.Nullable[[]json.RawMessage] `json:"tools"`
 	Reasoning    api.Nullable[reasoningBody]     `json:"reasoning"`
 	Text         api.Nullable[textBody]          `json:"text"`
-	ServiceTier  string                          `json:"service_tier"`
+	ServiceTier  string                          `json:"service_tier" strict:"nonempty"`
 	MultiAgent   *multiAgentBody                 `json:"multi_agent"`
 	Compaction   json.RawMessage                 `json:"compaction"`
 	Experimental json.RawMessage                 `json:"experimental"`
 }
 
 type reasoningBody struct {
-	Effort  sessions.Effort `json:"effort"`
-	Summary string          `json:"summary"`
+	Effort  sessions.Effort `json:"effort" strict:"nonempty"`
+	Summary string          `json:"summary" strict:"nonempty"`
 }
 
 type textBody struct {
 	Format    *formatBody `json:"format"`
-	Verbosity string      `json:"verbosity"`
+	Verbosity string      `json:"verbosity" strict:"nonempty"`
 }
 
 type formatBody struct {

@@ -3,6 +3,7 @@ package agentsv1
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"agenthost/host"
 	"agenthost/host/api"
@@ -50,6 +51,9 @@ func (v *visit) change(a *sessions.SavedAgent, body savedBody) error {
 			return err
 		}
 	}
+	if err := v.checkAsked(a.Profile, asked); err != nil {
+		return err
+	}
 	if !body.Name.IsZero() {
 		a.Name, _ = body.Name.Value()
 	}
@@ -58,6 +62,24 @@ func (v *visit) change(a *sessions.SavedAgent, body savedBody) error {
 	}
 	a.Settings, err = json.Marshal(asked)
 	return err
+}
+
+// checkAsked refuses what no prompt to a session of the agent could ask for, unless
+// its profile is gone: an agent may stay without one.
+func (v *visit) checkAsked(profile string, asked settings) error {
+	if _, known := profileNamed(v.access, profile); !known {
+		return nil
+	}
+	args := asked.prompt(api.Address{}, nil)
+	err := v.access.CheckAsked(profile, args.Inference())
+	if err == nil {
+		return nil
+	}
+	p := problemOf(err)
+	if p.Param != nil {
+		p.Param = new(strings.TrimPrefix(*p.Param, "agent."))
+	}
+	return p
 }
 
 func (v *visit) createAgent(named) error {

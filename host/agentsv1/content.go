@@ -15,7 +15,7 @@ import (
 
 // inputMessage is one message of a user.
 type inputMessage struct {
-	Type    string            `json:"type"`
+	Type    string            `json:"type" strict:"nonempty"`
 	Role    string            `json:"role"`
 	Content []json.RawMessage `json:"content"`
 }

@@ -20,7 +20,7 @@ type createBody struct {
 	Metadata           map[string]string `json:"metadata"`
 	Stream             bool              `json:"stream"`
 	StreamOptions      *streamOptions    `json:"stream_options"`
-	Review             string            `json:"review"`
+	Review             string            `json:"review" strict:"nonempty"`
 	VaultIDs           []string          `json:"vault_ids"`
 	PromptCacheOptions json.RawMessage   `json:"prompt_cache_options"`
 	SpendControl       json.RawMessage   `json:"spend_control"`

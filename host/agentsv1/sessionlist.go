@@ -62,7 +62,7 @@ func (v *visit) listSessions(named) error {
 type updateBody struct {
 	Metadata           api.Nullable[map[string]string] `json:"metadata"`
 	Agent              json.RawMessage                 `json:"agent"`
-	Review             string                          `json:"review"`
+	Review             string                          `json:"review" strict:"nonempty"`
 	PromptCacheOptions json.RawMessage                 `json:"prompt_cache_options"`
 	SpendControl       json.RawMessage                 `json:"spend_control"`
 }
