@@ -170,13 +170,17 @@ var table = []row{
 		why:    "the strict JSON scanner: it knows bytes and the error that names a place in them",
 	},
 	{
+		dir: "host/sse",
+		why: "streams of server-sent events, written by both faces: it knows bytes and slow readers",
+	},
+	{
 		dir:    "host/agentsv1",
-		inside: []string{"host", "host/api", "host/api/strictjson", "sessions"},
+		inside: []string{"host", "host/api", "host/api/strictjson", "host/sse", "sessions"},
 		why:    "a second face of the host: what is another API's own, over the operations that there are",
 	},
 	{
 		dir:     "host/server",
-		inside:  []string{"sessions", "oracle", "tools", "host", "host/api", "host/api/strictjson"},
+		inside:  []string{"sessions", "oracle", "tools", "host", "host/api", "host/api/strictjson", "host/sse"},
 		outside: []string{"github.com/coder/websocket", "github.com/google/uuid", "go.opentelemetry.io/otel/propagation"},
 		tests:   []string{"host/client", "host/hosttest", "persistence/sqlite", "oracle/scripted", "oracle/offline", "tests/rawhttp"},
 		why:     "a door of the host: it calls the host's methods and nothing behind them",

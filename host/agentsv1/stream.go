@@ -1,7 +1,6 @@
 package agentsv1
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -9,73 +8,26 @@ import (
 	"time"
 
 	"agenthost/host/api"
+	"agenthost/host/sse"
 	"agenthost/sessions"
 )
 
-// eventWriter writes server-sent events. Its methods may be called concurrently.
-type eventWriter struct {
-	w     http.ResponseWriter
-	stall time.Duration // how long one write may take
-
-	mu  sync.Mutex
-	err error // of the first write that failed
+// open sends the headers at once, and a comment, so that nobody on the way waits for
+// more.
+func (v *visit) open() (*sse.Writer, error) {
+	w := sse.NewWriter(v.w, v.config.StallAfter)
+	err := w.Comment(" connected")
+	_ = http.NewResponseController(v.w).SetReadDeadline(time.Time{}) // of a body, which is behind the reader by now
+	return w, err
 }
 
-// open sends the headers at once, and a comment, so that nobody on the way waits
-// for more.
-func (w *eventWriter) open() error {
-	header := w.w.Header()
-	header.Set("Content-Type", "text/event-stream")
-	header.Set("Cache-Control", "no-store")
-	header.Set("X-Accel-Buffering", "no") // proxies would hold events back
-	w.w.WriteHeader(http.StatusOK)
-	err := w.write([]byte(": connected\n\n"))
-	_ = http.NewResponseController(w.w).SetReadDeadline(time.Time{}) // of a body, which is behind the reader by now
-	return err
-}
-
-func (w *eventWriter) event(ctx context.Context, e event) error {
+// send writes an event.
+func (e event) send(ctx context.Context, w *sse.Writer) error {
 	data, err := e.data(ctx)
 	if err != nil {
 		return err
 	}
-	var b bytes.Buffer
-	b.WriteString("id: " + e.at.id() + "\nevent: " + e.name + "\ndata: ")
-	b.Write(data) // JSON of one line
-	b.WriteString("\n\n")
-	return w.write(b.Bytes())
-}
-
-func (w *eventWriter) write(p []byte) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.err != nil {
-		return w.err
-	}
-	rc := http.NewResponseController(w.w)
-	_ = rc.SetWriteDeadline(time.Now().Add(w.stall)) // not every writer has deadlines
-	if _, w.err = w.w.Write(p); w.err == nil {
-		w.err = rc.Flush()
-	}
-	return w.err
-}
-
-// keepAlive writes a comment each interval until ctx ends or a write fails; then
-// it calls lost.
-func (w *eventWriter) keepAlive(ctx context.Context, every time.Duration, lost func()) {
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		if w.write([]byte(": keep-alive\n\n")) != nil {
-			lost()
-			return
-		}
-	}
+	return w.Event(e.name, e.at.id(), data)
 }
 
 // streamEvents follows a session: from now on, or behind the event that the
@@ -135,12 +87,12 @@ func (v *visit) follow(s sessions.Session, from position, first *event, until se
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer cancel()
-	w := &eventWriter{w: v.w, stall: v.config.StallAfter}
-	if w.open() != nil {
-		return nil
+	w, err := v.open()
+	if err != nil {
+		return nil // the reader is gone
 	}
-	group.Go(func() { w.keepAlive(ctx, v.config.CommentEvery, cancel) })
-	if first != nil && w.event(ctx, *first) != nil {
+	group.Go(func() { w.KeepAlive(ctx, v.config.CommentEvery, " keep-alive", cancel) })
+	if first != nil && first.send(ctx, w) != nil {
 		return nil
 	}
 	t := &translator{access: v.access, at: at, profile: s.ProfileKey, first: from.first, last: from.first - 1,
@@ -173,12 +125,12 @@ func cursorBefore(p position) sessions.Cursor {
 
 // pass writes the events of a frame that the reader has not had, and reports
 // whether the frame has ended a turn.
-func (v *visit) pass(ctx context.Context, w *eventWriter, t *translator, frame sessions.Frame, from position) (ended bool, err error) {
+func (v *visit) pass(ctx context.Context, w *sse.Writer, t *translator, frame sessions.Frame, from position) (ended bool, err error) {
 	if gap, ok := frame.Body.(sessions.Gap); ok {
 		if gap.To <= from.seq {
 			return false, nil
 		}
-		_ = w.event(ctx, errorEvent(t.at.SessionID, t.place(slotSession), "events_unavailable", "Some events are not kept any more; read the session's items."))
+		_ = errorEvent(t.at.SessionID, t.place(slotSession), "events_unavailable", "Some events are not kept any more; read the session's items.").send(ctx, w)
 		return false, errors.New("events are lost")
 	}
 	if frame.Seq == 0 && t.last < from.seq {
@@ -192,7 +144,7 @@ func (v *visit) pass(ctx context.Context, w *eventWriter, t *translator, frame s
 		if from.covers(e.at) {
 			continue
 		}
-		if err := w.event(ctx, e); err != nil {
+		if err := e.send(ctx, w); err != nil {
 			return false, err
 		}
 	}
@@ -207,10 +159,10 @@ func (v *visit) pass(ctx context.Context, w *eventWriter, t *translator, frame s
 }
 
 // sayEnd tells a reader who is too slow so; other ends need no words.
-func (v *visit) sayEnd(ctx context.Context, w *eventWriter, t *translator, err error) {
+func (v *visit) sayEnd(ctx context.Context, w *sse.Writer, t *translator, err error) {
 	if end, ok := errors.AsType[*api.EndError](err); ok && end.Reason == api.EndSlow {
-		_ = w.event(ctx, errorEvent(t.at.SessionID, t.place(slotSession), "slow_reader",
-			"The reader fell too far behind; come back with the Last-Event-ID.")) // it was the last thing to say
+		_ = errorEvent(t.at.SessionID, t.place(slotSession), "slow_reader",
+			"The reader fell too far behind; come back with the Last-Event-ID.").send(ctx, w) // it was the last thing to say
 	}
 }
 

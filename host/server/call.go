@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"agenthost/host/api"
+	"agenthost/host/sse"
 	"agenthost/sessions"
 )
 
@@ -64,11 +65,11 @@ func decodeCall(request api.Request, streams bool) (api.Args, error) {
 // is answered as if no stream had been asked for.
 func (s *Server) callStreaming(w http.ResponseWriter, r *http.Request, caller api.Caller, request api.Request, args api.Args) {
 	ctx, cancel := context.WithCancel(r.Context())
-	stream := &eventStream{w: w, stall: s.config.StallAfter}
+	stream := eventStream{sse.NewWriter(w, s.config.StallAfter)}
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer cancel()
-	group.Go(func() { stream.keepAlive(ctx, s.config.CommentEvery, cancel) })
+	group.Go(func() { stream.KeepAlive(ctx, s.config.CommentEvery, "", cancel) })
 	result, err := s.do(ctx, caller, request.Op, args, func(f sessions.Frame) error {
 		err := stream.frame(f)
 		if err != nil {
@@ -76,7 +77,7 @@ func (s *Server) callStreaming(w http.ResponseWriter, r *http.Request, caller ap
 		}
 		return err
 	})
-	if err != nil && !stream.hasBegun() {
+	if err != nil && !stream.Begun() {
 		s.refuse(w, request.ID, orGone(r.Context(), err))
 		return
 	}

@@ -8,6 +8,7 @@ import (
 
 	"agenthost/host/api"
 	"agenthost/host/api/strictjson"
+	"agenthost/host/sse"
 	"agenthost/sessions"
 )
 
@@ -25,12 +26,12 @@ func (s *Server) frames(w http.ResponseWriter, r *http.Request, caller api.Calle
 		s.refuse(w, nil, orGone(ctx, err))
 		return
 	}
-	stream := &eventStream{w: w, stall: s.config.StallAfter}
+	stream := eventStream{sse.NewWriter(w, s.config.StallAfter)}
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer cancel()
-	group.Go(func() { stream.keepAlive(ctx, s.config.CommentEvery, cancel) })
-	if stream.position(sub.Cursor()) != nil {
+	group.Go(func() { stream.KeepAlive(ctx, s.config.CommentEvery, "", cancel) })
+	if stream.Position(string(sub.Cursor())) != nil {
 		sub.Close()
 		return
 	}

@@ -213,7 +213,7 @@ func (a *answer) event(text string) {
 	if err != nil {
 		a.fault("the event %s: %v", data, err)
 	}
-	if lines[1] != "event: "+kind || !strings.Contains(data, `"event_id":"`+strings.TrimPrefix(lines[0], "id: ")+`"`) {
+	if lines[0] != "event: "+kind || !strings.Contains(data, `"event_id":"`+strings.TrimPrefix(lines[1], "id: ")+`"`) {
 		a.fault("the lines of the event are at odds: %s", text)
 	}
 	a.watch.saw(kind)

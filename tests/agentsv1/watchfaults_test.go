@@ -43,7 +43,7 @@ func cannedStream() canned {
 	c := cannedDelete()
 	c.method, c.path = "GET", "/v1/agents/sessions/x/events"
 	c.header["Content-Type"] = []string{"text/event-stream"}
-	c.body = ": connected\n\nid: 1\nevent: error\ndata: " +
+	c.body = ": connected\n\nevent: error\nid: 1\ndata: " +
 		`{"error":{"message":"m","type":"server_error","code":"slow_reader","param":null},"event_id":"1","session_id":"x","type":"error"}` + "\n\n"
 	return c
 }
