@@ -3,6 +3,7 @@ package agentsv1
 import (
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -35,15 +36,14 @@ type utterance struct {
 	again    func() error // makes the same request once more
 }
 
-const (
-	walkSteps = 60
-	walkSeeds = 5
-)
+const walkSteps = 60
+
+var walks = flag.Int("walks", 5, "how many walks through both doors to take")
 
 // Whatever is done through either door in whatever order, both show the same
 // sessions after each step, and no text is ever said twice.
 func TestBothDoorsAgreeOnAWalkByChance(t *testing.T) {
-	for seed := range uint64(walkSeeds) {
+	for seed := range uint64(*walks) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			w := &walk{twoDoors: newTwoDoors(t, talker(), careful), chance: rand.New(rand.NewPCG(seed, 7)), parent: map[string]string{}, said: map[string][]utterance{}}
 			for i := range walkSteps {
