@@ -56,8 +56,8 @@ func newSiege(t *testing.T, script oracle.Oracle, fit fitting, times times) *sie
 	}
 	doors = server.New(server.For(s.host), server.Config{Logger: log, Limits: fit.limits, Observer: s,
 		Authenticate: authenticate, Readmit: s.host.Readmit, BodyTimeout: times.body, StallAfter: times.stall, DrainFor: time.Second,
-		Agents: face.New(s.host, face.Config{Authenticate: authenticate, Stay: stay, Logger: log, Limits: fit.limits,
-			BodyTimeout: times.body, StallAfter: times.stall, CommentEvery: times.comment})})
+		Agents: watched{s.watch, face.New(s.host, face.Config{Authenticate: authenticate, Stay: stay, Logger: log, Limits: fit.limits,
+			BodyTimeout: times.body, StallAfter: times.stall, CommentEvery: times.comment})}})
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	s.address = listener.Addr().String()

@@ -14,6 +14,8 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/require"
+
+	"agenthost/host/server"
 )
 
 // watch compares all that passes through its doors with the description.
@@ -76,6 +78,20 @@ func (w *watch) over(doors http.Handler) http.Handler {
 		defer func() { a.check(sent.Bytes()) }()
 		doors.ServeHTTP(a, inner)
 	})
+}
+
+// watched is the API behind a watch, for doors that are not to be wrapped themselves.
+type watched struct {
+	watch *watch
+	server.Agents
+}
+
+func (w watched) ServeHTTP(out http.ResponseWriter, r *http.Request) {
+	w.watch.over(w.Agents).ServeHTTP(out, r)
+}
+
+func (w watched) Refuse(out http.ResponseWriter, r *http.Request, err error) {
+	w.watch.over(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) { w.Agents.Refuse(out, r, err) })).ServeHTTP(out, r)
 }
 
 // answer is an answer on its way out.
