@@ -89,7 +89,7 @@ func (w *world) open(script oracle.Oracle) {
 		return doors.Stay(ctx, caller)
 	}
 	doors = server.New(server.For(w.host), server.Config{Authenticate: authenticate, Readmit: w.host.Readmit,
-		Agents: face.New(w.host, face.Config{Authenticate: authenticate, Stay: stay})})
+		Agents: face.New(w.host, face.Config{Authenticate: authenticate, Stay: stay, Limits: w.fit.limits})})
 	w.host.OnKeys(doors.Recheck)
 	if w.watch == nil {
 		w.watch = newWatch(t)
