@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -38,7 +39,7 @@ func (v *visit) streamEvents(n named) error {
 		return err
 	}
 	from := position{life: s.Fence.Incarnation, first: s.LastFrame + 1, seq: s.LastFrame, slot: slotLive}
-	if last := v.r.Header.Get("Last-Event-ID"); last != "" {
+	if last := strings.Join(v.r.Header.Values("Last-Event-ID"), ","); last != "" { // several are no id
 		p, ok := positionOf(last)
 		if !ok || p.life != s.Fence.Incarnation || p.seq > s.LastFrame {
 			return invalid("", "The Last-Event-ID is not of an event of this session.")

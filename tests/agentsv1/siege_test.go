@@ -1,6 +1,7 @@
 package agentsv1
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 
 	face "agenthost/host/agentsv1"
 	"agenthost/host/api"
@@ -140,6 +143,18 @@ func (s *siege) dial(text string) *rawhttp.Conn {
 	conn := rawhttp.Dial(s.t, s.address, text)
 	s.conns = append(s.conns, conn)
 	return conn
+}
+
+// created makes a session by a stream, and reads that to its end.
+func (s *siege) created(body string) (id string, events []seen) {
+	s.t.Helper()
+	a := s.dial(beta("POST", "/sessions", body, jsonType, "Connection: close")).Answer()
+	require.Equal(s.t, 200, a.Status, a.Body)
+	f := &follower{w: s.world, in: bufio.NewReader(strings.NewReader(a.Body))}
+	for e, ok := f.next(); ok; e, ok = f.next() {
+		events = append(events, e)
+	}
+	return gjson.Get(events[0].data, "session.id").String(), events
 }
 
 // beta is a request of the API by hand.

@@ -84,6 +84,15 @@ func (c *Conn) Head() (status int, header http.Header) {
 	return status, http.Header(fields)
 }
 
+// Skip reads the body of the answer whose header Head has read, which states its length.
+func (c *Conn) Skip(t testing.TB, header http.Header) {
+	t.Helper()
+	length, err := strconv.Atoi(header.Get("Content-Length"))
+	require.NoError(t, err)
+	_, err = c.in.Discard(length)
+	require.NoError(t, err)
+}
+
 // Line reads one line of what was not read yet.
 func (c *Conn) Line() (string, error) {
 	line, err := c.in.ReadString('\n')
