@@ -31,6 +31,8 @@ const (
 	slotCalls   // two for each call
 
 	slotStreamed int64 = 1 << 20 // added to the first three
+	// slotOpen is where a reader stands in the middle of a text.
+	slotOpen = slotStreamed + slotDelta + 1
 	// slotLive is where a reader stands who has had all of a frame.
 	slotLive = slotStreamed - 1
 	// slotWaits is behind all calls: a session that waits for them.
@@ -71,7 +73,7 @@ func (p position) covers(q position) bool {
 	switch {
 	case q.seq != p.seq:
 		return q.seq < p.seq
-	case q.slot == p.slot && q.slot > slotStreamed:
+	case p.slot > slotStreamed && q.slot >= min(p.slot, slotStreamed+slotDelta):
 		return q.sent <= p.sent
 	}
 	return q.slot <= p.slot

@@ -131,7 +131,8 @@ func (v *visit) pass(ctx context.Context, w *sse.Writer, t *translator, frame se
 		if gap.To <= from.seq {
 			return false, nil
 		}
-		_ = errorEvent(t.at.SessionID, t.place(slotSession), "events_unavailable", "Some events are not kept any more; read the session's items.").send(ctx, w)
+		behind := position{life: from.life, first: gap.To + 1, seq: gap.To, slot: slotLive}
+		_ = errorEvent(t.at.SessionID, behind, "events_unavailable", "Some events are not kept any more; read the session's items.").send(ctx, w)
 		return false, errors.New("events are lost")
 	}
 	if frame.Seq == 0 && t.last < from.seq {
@@ -162,7 +163,7 @@ func (v *visit) pass(ctx context.Context, w *sse.Writer, t *translator, frame se
 // sayEnd tells a reader who is too slow so; other ends need no words.
 func (v *visit) sayEnd(ctx context.Context, w *sse.Writer, t *translator, err error) {
 	if end, ok := errors.AsType[*api.EndError](err); ok && end.Reason == api.EndSlow {
-		_ = errorEvent(t.at.SessionID, t.place(slotSession), "slow_reader",
+		_ = errorEvent(t.at.SessionID, t.here(), "slow_reader",
 			"The reader fell too far behind; come back with the Last-Event-ID.").send(ctx, w) // it was the last thing to say
 	}
 }

@@ -97,6 +97,14 @@ func (t *translator) place(slot int64) position {
 	return position{t.maker.life, max(t.first, 1), t.last, slot, t.text.sent}
 }
 
+// here returns the position behind all events of the last frame.
+func (t *translator) here() position {
+	if t.text.open {
+		return t.place(slotOpen)
+	}
+	return t.place(slotLive)
+}
+
 // begin returns the events that follow the user's message, once. A turn that was
 // taken up again has no such message.
 func (t *translator) begin(f sessions.Frame) []event {
@@ -162,11 +170,17 @@ func (t *translator) write(part sessions.TextPart, streamed int64) []event {
 	if t.text.attempt == 0 {
 		t.text.attempt = part.Attempt
 	}
-	end := part.Offset + int64(len(part.Text))
-	if part.Attempt != t.text.attempt || part.Offset > t.text.sent || end <= t.text.sent {
+	x, end := &t.text, part.Offset+int64(len(part.Text))
+	if part.Attempt != x.attempt {
 		return nil
 	}
-	return t.show(part.Text[t.text.sent-part.Offset:], streamed)
+	if have := int64(x.all.Len()); part.Offset <= have && end > have {
+		x.all.WriteString(part.Text[have-part.Offset:])
+	}
+	if part.Offset > x.sent || end <= x.sent {
+		return nil
+	}
+	return t.show(part.Text[x.sent-part.Offset:], streamed)
 }
 
 // show passes text on, in an item that it opens if need be.
@@ -186,7 +200,6 @@ func (t *translator) show(text string, streamed int64) (events []event) {
 	}
 	x.stage = slotDelta
 	if text != "" {
-		x.all.WriteString(text)
 		x.sent += int64(len(text))
 		events = append(events, t.partEvent(streamed+slotDelta, "output_text.delta", "delta", text))
 	}

@@ -59,6 +59,9 @@ func (l *connections) enter(conn net.Conn) *connection {
 		l.leave(victim)
 		_ = victim.Conn.Close() // who serves it reads the end, and closes it again
 	}
+	if sized, ok := conn.(bufferedConn); ok {
+		_ = sized.SetWriteBuffer(sendBuffer) // the kernel's default works too
+	}
 	c := &connection{Conn: conn, of: l}
 	c.place = l.idle.PushBack(c)
 	l.open++

@@ -173,3 +173,22 @@ func TestTLS(t *testing.T) {
 	}
 	require.Equal(t, 400, rawhttp.Dial(t, address, ping).Status(), "without TLS")
 }
+
+// A large answer over a slow line is written for as long as some of it is taken.
+func TestSlowReadersOfLargeAnswersAreNotCutOff(t *testing.T) {
+	text := strings.Repeat("x", 8<<20)
+	address := start(t, streaming(func(emit emitFunc) (any, error) {
+		return api.PromptResult{}, emit(frame(1, sessions.TextPart{Text: text}))
+	}), server.Config{StallAfter: 200 * time.Millisecond})
+	conn := rawhttp.Dial(t, address, rawhttp.Request("POST", "/v1/call", promptEnvelope, "Accept: text/event-stream", "Connection: close"))
+	began, read := time.Now(), 0
+	for piece := make([]byte, 64<<10); ; <-time.After(10 * time.Millisecond) {
+		n, err := conn.Read(piece)
+		if read += n; err != nil {
+			require.ErrorIs(t, err, io.EOF)
+			break
+		}
+	}
+	require.Greater(t, read, len(text))
+	require.Greater(t, time.Since(began), 200*time.Millisecond, "it was slow enough")
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/propagation"
@@ -66,10 +67,25 @@ type unobserved struct{}
 func (unobserved) Answered(Door, int)                        {}
 func (unobserved) Done(api.Op, sessions.Code, time.Duration) {}
 
-// answerWatch remembers the status of an answer.
+// answerWatch remembers the status of an answer, and writes it for as long as the
+// reader takes some of it now and then.
 type answerWatch struct {
 	http.ResponseWriter
-	code int
+	stall time.Duration
+	code  int
+}
+
+// Write writes p, however long it takes as long as it moves.
+func (w *answerWatch) Write(p []byte) (written int, err error) {
+	rc := http.NewResponseController(w.ResponseWriter)
+	for chunk := range slices.Chunk(p, stallChunk) {
+		_ = rc.SetWriteDeadline(time.Now().Add(w.stall)) // not every writer has deadlines
+		n, err := w.ResponseWriter.Write(chunk)
+		if written += n; err != nil {
+			return written, err
+		}
+	}
+	return written, nil
 }
 
 // WriteHeader passes the status on.

@@ -45,7 +45,7 @@ func New(service Service, config Config) *Server {
 // ServeHTTP answers one request. With it a Server can be a part of another
 // program's HTTP server, which then calls Shutdown itself.
 func (s *Server) ServeHTTP(plain http.ResponseWriter, r *http.Request) {
-	w := &answerWatch{ResponseWriter: plain}
+	w := &answerWatch{ResponseWriter: plain, stall: s.config.StallAfter}
 	answered := func() { s.config.Observer.Answered(doorOf(r.URL.EscapedPath()), w.status()) }
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")

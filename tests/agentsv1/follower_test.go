@@ -105,9 +105,10 @@ func ids(events []seen) (all []string) {
 }
 
 // deltas is the text that events have brought piece by piece.
-func deltas(events []seen) (text string) {
+func deltas(events []seen) string {
+	var text strings.Builder
 	for _, e := range events {
-		text += gjson.Get(e.data, "delta").String()
+		text.WriteString(gjson.Get(e.data, "delta").String())
 	}
-	return text
+	return text.String()
 }
