@@ -3,10 +3,8 @@ package agentsv1
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 	"sync"
-	"time"
 
 	"agenthost/host/api"
 	"agenthost/host/sse"
@@ -17,9 +15,7 @@ import (
 // more.
 func (v *visit) open() (*sse.Writer, error) {
 	w := sse.NewWriter(v.w, v.config.StallAfter)
-	err := w.Comment(" connected")
-	_ = http.NewResponseController(v.w).SetReadDeadline(time.Time{}) // of a body, which is behind the reader by now
-	return w, err
+	return w, w.Comment(" connected")
 }
 
 // send writes an event.

@@ -13,13 +13,11 @@ import (
 // sets them anew. A body that nobody reads needs one too, since net/http waits for
 // some of it before and after the answer.
 func (s *Server) bound(w http.ResponseWriter, r *http.Request) {
-	var until time.Time // none: what would be read now is that the client has gone
-	if r.ContentLength != 0 {
-		until = time.Now().Add(s.config.BodyTimeout)
-	}
 	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(until) // not every writer has deadlines
-	_ = rc.SetWriteDeadline(time.Now().Add(s.config.StallAfter))
+	_ = rc.SetWriteDeadline(time.Now().Add(s.config.StallAfter)) // not every writer has deadlines
+	if r.ContentLength != 0 {
+		_ = rc.SetReadDeadline(time.Now().Add(s.config.BodyTimeout)) // net/http takes it away at the body's end
+	}
 }
 
 // boundRest gives what is left of a body its time, which is none when nothing will
