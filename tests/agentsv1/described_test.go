@@ -148,10 +148,17 @@ func matchPath(pattern, parts []string) (names map[string]string, ok bool) {
 
 // judgeRequest says what is wrong with a request.
 func (d *described) judgeRequest(o *operation, r *http.Request, body []byte) error {
-	for name := range r.URL.Query() {
-		bare, _, _ := strings.Cut(name, "[")
-		if o.Parameters.GetByInAndName("query", bare) == nil {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	for name, values := range query {
+		bare, _, keyed := strings.Cut(name, "[")
+		switch p := o.Parameters.GetByInAndName("query", bare); {
+		case p == nil, keyed != (p.Style == openapi3.SerializationDeepObject), keyed && !strings.HasSuffix(name, "]"):
 			return fmt.Errorf("the parameter %s is not described", name)
+		case len(values) > 1:
+			return fmt.Errorf("the parameter %s is given %d times", name, len(values))
 		}
 	}
 	r = r.WithContext(r.Context())

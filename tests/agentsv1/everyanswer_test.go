@@ -252,3 +252,27 @@ func TestNothingIsDescribedInVain(t *testing.T) {
 		}
 	}
 }
+
+// What the description says of parameters is what the host makes of them.
+func TestParametersAreTakenAsDescribed(t *testing.T) {
+	w := newSurvey(withChildren(t, nil))
+	names := w.family()
+	w.each(func(method, path string, o *openapi3.Operation) {
+		if method != http.MethodGet {
+			return
+		}
+		at := w.request(method, path, o, names, nil).URL.Path
+		for _, query := range []string{"", "?", "?limit=1", "?limit=100", "?limit=0", "?limit=101", "?limit=-1", "?limit=x", "?limit=1.5", "?limit=",
+			"?limit=1&limit=2", "?order=asc", "?order=desc", "?order=up", "?order=", "?order=asc&limit=3", "?agent_id=default", "?agent_id=a&agent_id=b",
+			"?metadata[a]=b", "?metadata[a]=b&metadata[c]=d", "?metadata[a]=b&metadata[a]=c", "?metadata=b", "?metadata[a=b", "?metadata[]=b", "?limit[x]=1", "?order[asc]", "?colour=1", "?after", "?%zz"} {
+			r := httptest.NewRequestWithContext(w.ctx(), method, "/v1/agents", nil)
+			r.URL.Path, r.URL.RawQuery, r.Header = at, strings.TrimPrefix(query, "?"), http.Header{"Openai-Beta": {"agents=v1"}}
+			form := w.watch.described.judgeRequest(w.watch.described.operation(r), r, nil)
+			answer := w.plain(method, at+query, "", nil)
+			_ = answer.Body.Close()
+			if (form == nil) != (answer.StatusCode == http.StatusOK) {
+				t.Errorf("%s%s: %d, %v", o.OperationID, query, answer.StatusCode, form)
+			}
+		}
+	})
+}
