@@ -37,6 +37,11 @@ func (w *survey) refuse(names map[string]string) {
 		refusal = nil
 		require.Equal(w.t, 403, w.status(doors, w.request(method, path, o, names, http.Header{"Origin": {"https://elsewhere.example"}})), o.OperationID)
 		require.Equal(w.t, 400, w.status(doors, w.request(method, path, o, names, http.Header{"Openai-Beta": nil})), o.OperationID)
+		if o.RequestBody != nil {
+			r := w.request(method, path, o, names, nil)
+			r.Body = http.NoBody
+			require.Equal(w.t, 400, w.status(doors, r), o.OperationID)
+		}
 		if o.Responses.Value("404") != nil {
 			require.Equal(w.t, 404, w.status(doors, w.request(method, path, o, map[string]string{
 				"agent": "nobody", "session": nobodysSession, "subagent": nobodysChild, "turn": nobodysTurn, "its turn": nobodysTurn}, nil)), o.OperationID)
@@ -73,7 +78,8 @@ func (w *survey) contradict() {
 	}
 }
 
-// Each operation is served with each status and media type that is described for it.
+// Each operation is served with each status and media type that is described for it,
+// and so is each code of an error.
 func TestEveryAnswerIsServed(t *testing.T) {
 	w := newSurvey(withChildren(t, nil))
 	names := w.family()
@@ -102,6 +108,10 @@ func TestEveryAnswerIsServed(t *testing.T) {
 	w.contradict()
 	for _, path := range []string{"sessions/" + names["session"], names["agent"]} {
 		require.Equal(t, 200, w.plain("DELETE", "/v1/agents/"+path, "", nil).StatusCode)
+	}
+	require.Equal(t, 404, w.plain("GET", "/v1/agents/vaults", "", nil).StatusCode)
+	for _, code := range w.watch.described.doc.Components.Schemas["ErrorDetail"].Value.Properties["code"].Value.Enum {
+		require.True(t, w.watch.seen[code.(string)], code)
 	}
 	var served []string
 	for what := range w.watch.seen {

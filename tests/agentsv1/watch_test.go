@@ -14,6 +14,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 
 	"agenthost/host/server"
 )
@@ -24,7 +25,7 @@ type watch struct {
 
 	mu     sync.Mutex
 	faults []string
-	seen   map[string]bool // "operation status media type", and the types of events
+	seen   map[string]bool // "operation status media type", codes of errors, and types of events
 }
 
 // newWatch returns a watch that fails the test at its end for what was not as it is
@@ -261,6 +262,9 @@ func (a *answer) checkBody() {
 		if err := a.watch.described.judgeJSON(a.content.Schema.Ref, a.body); err != nil {
 			a.fault("%s: %v", a.body, err)
 		}
+	}
+	if code := gjson.GetBytes(a.body, "error.code"); a.status >= http.StatusBadRequest && code.Exists() {
+		a.watch.saw(code.String())
 	}
 	unknown := `"code":"unsupported_operation"`
 	if a.operation == nil && a.status == http.StatusNotFound && !strings.Contains(string(a.body), unknown) {
