@@ -80,11 +80,13 @@ func TestTheDescriptionFitsTheSDK(t *testing.T) {
 		}
 	}
 	each(servedTypes, func(t *testing.T, members, required, known, needed []string) {
+		t.Helper()
 		require.Subset(t, known, members)
 		require.Subset(t, required, needed)
 		require.ElementsMatch(t, members, required, "no member is left out")
 	})
 	each(sentTypes, func(t *testing.T, members, required, known, needed []string) {
+		t.Helper()
 		members = slices.DeleteFunc(members, func(m string) bool { return m == "stream" }) // the SDK adds it itself
 		require.Subset(t, known, members)
 		require.Subset(t, needed, required)
