@@ -14,6 +14,7 @@ type (
 		Owner   sessions.Owner
 		At      sessions.Address
 		Answers []sessions.GivenAnswer
+		Request *sessions.Request // nil for one that is never repeated, or only call by call
 		Reply   chan<- AnswerReply
 
 		arrival
@@ -51,7 +52,7 @@ func (a *agent) handleAnswer(msg *Answer) {
 		msg.refuse(sessions.ErrOutcomeUnknown) // whether the turn has ended is not known before the store is back
 		return
 	}
-	cmd := sessions.AnswerCalls{Owner: a.ident.owner, At: a.address(), Answers: given, Now: a.deps.nowMs()}
+	cmd := sessions.AnswerCalls{Owner: a.ident.owner, At: a.address(), Answers: given, Request: msg.Request, Now: a.deps.nowMs()}
 	a.busy, a.replying = true, msg
 	r, d, self := a.run, a.deps, a.self
 	d.background(func(ctx context.Context) {

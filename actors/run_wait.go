@@ -257,8 +257,14 @@ func (r *run) answerCalls(ctx context.Context, cmd sessions.AnswerCalls) (sessio
 	if err != nil {
 		return done, err
 	}
+	stored := cmd.Answers
+	if done.Claimed { // what was claimed may have been for another wait of the calls
+		if stored, err = r.storedAnswers(ctx); err != nil {
+			return done, err
+		}
+	}
 	r.mu.Lock()
-	for _, g := range cmd.Answers {
+	for _, g := range stored {
 		r.noteAnswer(g)
 	}
 	r.lastFrame = max(r.lastFrame, done.Session.LastFrame)
@@ -269,6 +275,17 @@ func (r *run) answerCalls(ctx context.Context, cmd sessions.AnswerCalls) (sessio
 	default:
 	}
 	return done, nil
+}
+
+// storedAnswers are those to calls that the turn waits for, in call order.
+func (r *run) storedAnswers(ctx context.Context) (given []sessions.GivenAnswer, err error) {
+	waited, err := r.deps.store.WaitedCalls(ctx, r.ident.life, r.turn.TurnID)
+	for _, p := range waited.Pending {
+		if answer, ok := waited.Answers[p.CallID]; ok {
+			given = append(given, sessions.GivenAnswer{CallID: p.CallID, Answer: answer})
+		}
+	}
+	return given, err
 }
 
 // noteAnswer takes over an answer that is stored, unless the run has it already. A

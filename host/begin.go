@@ -75,21 +75,6 @@ func (a *Access) checkNew(n NewSession) error {
 	return nil
 }
 
-// SessionBegun returns the session that a request has made before, and the turn of its
-// first prompt if it began with one, so that a repeat need not ask for the same again.
-// REQUEST_CONFLICT when the id was used for another request, SESSION_DELETED when the
-// session is no more.
-func (a *Access) SessionBegun(ctx context.Context, id sessions.RequestID, fingerprint [32]byte) (
-	s sessions.Session, first sessions.TurnID, found bool, err error) {
-	// A claim is looked for before the session that it is to be made on: this one is
-	// nobody's, so that nothing is written.
-	got, err := a.ClaimRequest(ctx, Claim{Address: api.Address{SessionID: newSessionID()}, RequestID: id, Fingerprint: fingerprint})
-	if sessions.CodeOf(err) == sessions.CodeSessionNotFound {
-		return s, "", false, nil
-	}
-	return a.shown(got.Session), got.TurnID, err == nil, err
-}
-
 // SessionDeleted reports whether the caller had a session of this id that was
 // deleted, for as long as that is remembered.
 func (a *Access) SessionDeleted(ctx context.Context, id sessions.SessionID) (bool, error) {

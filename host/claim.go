@@ -38,8 +38,17 @@ func (a *Access) ClaimRequest(ctx context.Context, c Claim) (sessions.ClaimedReq
 	})
 }
 
-// RequestClaimed reports whether a request id of the caller is claimed already.
-func (a *Access) RequestClaimed(ctx context.Context, id sessions.RequestID) (bool, error) {
-	_, known, err := a.host.store.Claim(ctx, a.caller.Owner, a.faced(id), a.now())
-	return known, err
+// Claimed returns the session that a request was made to or has made, and its turn:
+// that of its prompt or its answers, or what ClaimRequest has told; "" for none. found
+// is false when the request was not made, and then nothing is written. REQUEST_CONFLICT
+// when the id was used for another request, SESSION_DELETED when the session is no more.
+func (a *Access) Claimed(ctx context.Context, id sessions.RequestID, fingerprint [32]byte) (
+	s sessions.Session, turn sessions.TurnID, found bool, err error) {
+	// A claim is looked for before the session that it is to be made on: this one is
+	// nobody's.
+	got, err := a.ClaimRequest(ctx, Claim{Address: api.Address{SessionID: newSessionID()}, RequestID: id, Fingerprint: fingerprint})
+	if sessions.CodeOf(err) == sessions.CodeSessionNotFound {
+		return s, "", false, nil
+	}
+	return a.shown(got.Session), got.TurnID, err == nil, err
 }

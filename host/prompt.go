@@ -25,6 +25,15 @@ func (a *Access) Prompt(ctx context.Context, args *api.PromptArgs, emit func(ses
 	return a.runTurn(ctx, message, args.WaitFor(), emit)
 }
 
+// PromptOnce is Prompt under args.RequestID and a digest of the caller's own of what
+// is asked, which may be more than a prompt. It returns when the prompt is accepted.
+func (a *Access) PromptOnce(ctx context.Context, args *api.PromptArgs, fingerprint [32]byte) (*api.PromptResult, error) {
+	if err := a.check(args); err != nil {
+		return nil, err
+	}
+	return a.runTurn(ctx, a.promptOf(args, sessions.Request{ID: a.faced(args.RequestID), Fingerprint: fingerprint}), api.WaitAccepted, nil)
+}
+
 // promptOf returns the message that asks for what args ask.
 func (a *Access) promptOf(args *api.PromptArgs, request sessions.Request) *actors.Prompt {
 	message := &actors.Prompt{

@@ -157,7 +157,8 @@ type TurnWriter interface {
 	// AnswerCalls stores what a client answers to calls of a turn that waits, and a
 	// frame answered for each; all of them or none. The turn goes on waiting until a
 	// commit with GoOn. The same answer again is no error, also after the call has
-	// ended; another one is CONFLICT. NOT_FOUND when the session has no such call, or
+	// ended; another one is CONFLICT. A request that is claimed changes nothing, and is
+	// REQUEST_CONFLICT or SESSION_DELETED as that of a prompt is. NOT_FOUND when the session has no such call, or
 	// it has ended without that answer; INVALID_REQUEST when an answer is not of its
 	// call's kind. SESSION_NOT_FOUND, SESSION_CLOSED, SESSION_DAMAGED.
 	AnswerCalls(ctx context.Context, c AnswerCalls) (AnsweredCalls, error)

@@ -65,6 +65,7 @@ type AnswerCalls struct {
 	Owner   Owner
 	At      Address
 	Answers []GivenAnswer
+	Request *Request // claimed with the answers, and looked for before the calls; nil for none
 	Now     Time
 }
 
@@ -86,6 +87,7 @@ type AnsweredCalls struct {
 	Session Session // with the calls that still wait as its Pending
 	TurnID  TurnID  // of the last answer's call
 	Repeat  bool    // all of them were stored before
+	Claimed bool    // by an equal request; the calls were not looked at
 	Frames  []Frame // those stored: one answered for each new answer, in order
 }
 

@@ -187,7 +187,7 @@ func (v *visit) createSession(named) error {
 func (v *visit) make(b *createBody, content []sessions.Content, key idempotencyKey, asks [32]byte) (sessions.SessionID, sessions.TurnID, error) {
 	if key != "" && isSavedAgent(b.AgentID) {
 		// What has become of the agent since is nothing to a repeat.
-		if s, turn, found, err := v.access.SessionBegun(v.ctx(), key.of("create"), asks); found || err != nil {
+		if s, turn, found, err := v.access.Claimed(v.ctx(), key.of("create"), asks); found || err != nil {
 			return s.ID, turn, err
 		}
 	}

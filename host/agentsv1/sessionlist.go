@@ -33,11 +33,14 @@ func (v *visit) listSessions(named) error {
 		return invalid("agent_id", "Sessions are listed by the profile that answers them; of a saved agent they have a copy, and do not know it.")
 	}
 	args := &api.SessionListArgs{ByID: true, Ascending: q.ascending, Cursor: q.after, Limit: &q.limit,
-		ParentID: api.Null[sessions.SessionID](), ProfileKey: v.query.Get("agent_id"), Label: map[string]string{}}
+		ParentID: api.Null[sessions.SessionID](), ProfileKey: v.query.Get("agent_id"), Label: map[string]string{}, AnyLabel: true}
 	for name := range v.query {
 		if key, ok := strings.CutPrefix(name, "metadata["); ok {
 			args.Label[strings.TrimSuffix(key, "]")] = v.query.Get(name)
 		}
+	}
+	if err := checkMetadata(args.Label); err != nil {
+		return err
 	}
 	got, err := v.access.SessionList(v.ctx(), args)
 	if err != nil {

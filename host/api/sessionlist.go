@@ -27,6 +27,8 @@ type SessionListArgs struct {
 	// ByID and Ascending, for callers within the program, order by ids; see
 	// sessions.SessionQuery.
 	ByID, Ascending bool `json:"-"`
+	// AnyLabel, for callers within the program, leaves the bounds of Label to them.
+	AnyLabel bool `json:"-"`
 }
 
 // SessionListResult is one page of sessions.

@@ -50,11 +50,15 @@ func (a SessionListArgs) Validate(limits sessions.Limits) error {
 	if id, ok := a.ParentID.Value(); ok {
 		parent = sessions.CheckSessionID("/args/parentId", id)
 	}
+	var labels error
+	if !a.AnyLabel {
+		labels = checkLabels("/args/label", a.Label, limits)
+	}
 	return cmp.Or(
 		checkGiven("/args/targetKey", a.TargetKey, sessions.CheckKeyPart),
 		checkGiven("/args/profileKey", a.ProfileKey, sessions.CheckKeyPart),
 		parent,
-		checkLabels("/args/label", a.Label, limits),
+		labels,
 		checkRange("/args/limit", "limit", a.Limit, 1, MaxPageLimit),
 	)
 }

@@ -10,8 +10,13 @@ import (
 // AnswerCalls stores a client's answers to calls; see the port.
 func (s *Store) AnswerCalls(ctx context.Context, c sessions.AnswerCalls) (sessions.AnsweredCalls, error) {
 	return write(ctx, s, func() (sessions.AnsweredCalls, error) {
+		claimed, err := s.repeated(c.Owner, c.Request, c.Now, true)
 		r := s.find(c.Owner, c.At)
 		switch {
+		case err != nil:
+			return sessions.AnsweredCalls{}, err
+		case claimed != nil:
+			return sessions.AnsweredCalls{Session: copySession(s.lives[claimed.life].session), TurnID: claimed.turnID, Repeat: true, Claimed: true}, nil
 		case r == nil:
 			return sessions.AnsweredCalls{}, sessions.ErrNoSession
 		case r.session.Status == sessions.StatusClosed:
@@ -37,6 +42,10 @@ func (s *Store) AnswerCalls(ctx context.Context, c sessions.AnswerCalls) (sessio
 				done.Repeat, done.Frames = false, append(done.Frames, s.answer(r, w, c.Answers[i], c.Now)...)
 			}
 			done.TurnID = w.turn
+		}
+		if c.Request != nil {
+			s.claims[ownRequest{c.Owner, c.Request.ID}] = claim{life: r.life(), turnID: done.TurnID,
+				fingerprint: c.Request.Fingerprint, expires: c.Now + sessions.Time(c.Request.TTLMs)}
 		}
 		done.Session = copySession(r.session)
 		return done, nil

@@ -12,6 +12,7 @@ import (
 // answering are answers on their way into the store.
 type answering struct {
 	c     sessions.AnswerCalls
+	hash  []byte // of the request's id, for its tombstone
 	given []givenAnswer
 }
 
@@ -25,6 +26,9 @@ type givenAnswer struct {
 // AnswerCalls stores a client's answers to calls; see the port.
 func (s *Store) AnswerCalls(ctx context.Context, c sessions.AnswerCalls) (sessions.AnsweredCalls, error) {
 	p := &answering{c: c}
+	if c.Request != nil {
+		p.hash = s.tombs.request(c.Owner, c.Request.ID)
+	}
 	for _, g := range c.Answers {
 		sealedBody, err := encodeAnswer(g.Answer)
 		if err != nil {
@@ -37,6 +41,9 @@ func (s *Store) AnswerCalls(ctx context.Context, c sessions.AnswerCalls) (sessio
 
 func (p *answering) run(t *tx) (sessions.AnsweredCalls, error) {
 	var none sessions.AnsweredCalls
+	if done, claimed, err := p.claimed(t); err != nil || claimed {
+		return done, err
+	}
 	session, err := findSession(always, t, p.c.Owner, p.c.At)
 	switch {
 	case err != nil:
@@ -67,7 +74,35 @@ func (p *answering) run(t *tx) (sessions.AnsweredCalls, error) {
 		done.TurnID = call.turn
 	}
 	done.Session = session.Session
-	return done, nil
+	return done, p.claim(t, session.Fence.Incarnation, done.TurnID)
+}
+
+// claimed answers a request that has given its answers before.
+func (p *answering) claimed(t *tx) (done sessions.AnsweredCalls, claimed bool, err error) {
+	if p.c.Request == nil {
+		return done, false, nil
+	}
+	claim, err := findClaim(always, t, p.c.Owner, p.c.Request.ID, p.hash, p.c.Now)
+	if err != nil || claim == nil {
+		return done, false, err
+	}
+	if err := claim.repeated(p.c.Request.Fingerprint); err != nil {
+		return done, false, err
+	}
+	session, err := claim.session(t)
+	if err != nil {
+		return done, false, err
+	}
+	return sessions.AnsweredCalls{Session: session.Session, TurnID: claim.TurnID, Repeat: true, Claimed: true}, true, nil
+}
+
+// claim makes the request known with its answers.
+func (p *answering) claim(t *tx, life sessions.Incarnation, turn sessions.TurnID) error {
+	if p.c.Request == nil {
+		return nil
+	}
+	row := claimRow{Claim: sessions.Claim{Life: life, TurnID: turn}}
+	return insertClaim(t, p.c.Owner, *p.c.Request, row, expiresAt(p.c.Now+sessions.Time(p.c.Request.TTLMs)))
 }
 
 // waitedKey is what tells the waits of a session apart.

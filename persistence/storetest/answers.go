@@ -52,6 +52,7 @@ func testAnswers(t *testing.T, f Factory) {
 		}
 	})
 	f.run(t, "several answers are stored together or not at all", func(t *testing.T) { answersTogether(t, f) })
+	f.run(t, "answers are given once under a request id", func(t *testing.T) { answersClaimed(t, f) })
 	f.run(t, "who answers must know the session", func(t *testing.T) { answersRefused(t, f) })
 }
 
@@ -89,6 +90,41 @@ func answersTogether(t *testing.T, f Factory) {
 	done, err = give(yes, two)
 	require.NoError(t, err)
 	require.True(t, done.Repeat)
+}
+
+func answersClaimed(t *testing.T, f Factory) {
+	w := newWorld(t, f)
+	a := w.accept(w.prompt(byKey("doc", "writer"), "question"))
+	w.await(a, w.approval("c1"), w.clientCall("c2", `{}`))
+	give := func(what string, answers ...sessions.GivenAnswer) (sessions.AnsweredCalls, error) {
+		return w.store.AnswerCalls(t.Context(), sessions.AnswerCalls{Owner: owner, At: addressOf(a.Session), Answers: answers, Now: w.now,
+			Request: &sessions.Request{ID: "r", Fingerprint: fingerprint(what), TTLMs: ttl}})
+	}
+	yes, two := sessions.GivenAnswer{CallID: "c1", Answer: verdict(true)}, sessions.GivenAnswer{CallID: "c2", Answer: output(`2`)}
+	_, err := give("yes", yes, sessions.GivenAnswer{CallID: "c9", Answer: output(`1`)})
+	require.ErrorIs(t, err, sessions.ErrNoCall)
+	_, known, err := w.store.Claim(t.Context(), owner, "r", w.now)
+	require.NoError(t, err)
+	require.False(t, known, "what is refused claims nothing")
+
+	first, err := give("yes", yes)
+	require.NoError(t, err)
+	require.False(t, first.Repeat)
+	require.False(t, first.Claimed)
+	_, err = give("two", two)
+	require.ErrorIs(t, err, sessions.ErrOtherRequest)
+	w.answered(a.Session, "c2", output(`2`))
+	w.goOn(a)
+	w.await(a, w.clientCall("c1", `{}`))
+	again, err := give("yes", yes)
+	require.NoError(t, err)
+	require.Equal(t, sessions.AnsweredCalls{Session: w.get(addressOf(a.Session)), TurnID: a.Turn.TurnID, Repeat: true, Claimed: true}, again)
+	require.Empty(t, w.waited(a).Answers, "what waits now is not what was answered")
+
+	w.end(a, sessions.TurnIsCancelled, nil)
+	w.remove(addressOf(a.Session))
+	_, err = give("yes", yes)
+	require.ErrorIs(t, err, sessions.ErrRequestDeleted)
 }
 
 func answersStored(t *testing.T, f Factory) {
