@@ -73,7 +73,7 @@ func (in *input) repeats(event inputEvent) (done bool, err error) {
 }
 
 func (in *input) do(event inputEvent) error {
-	s, err := in.visit.session(in.claim.Address)
+	s, err := in.session(in.claim.Address)
 	if err != nil {
 		return err
 	}
