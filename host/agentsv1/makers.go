@@ -8,7 +8,7 @@ import (
 
 // turnEvent is an event of the turn, in a status that it had at the frame.
 func (t *translator) turnEvent(slot int64, name string, status turnStatus, f sessions.Frame) event {
-	id, at := t.turn, t.place(slot)
+	id, at := f.TurnID, t.place(slot)
 	return event{at, eventRoot + name, func(ctx context.Context) (map[string]any, error) {
 		got, err := t.access.Turn(ctx, &api.TurnArgs{Address: t.at, TurnID: id})
 		if err != nil {

@@ -153,7 +153,7 @@ func (v *visit) pass(ctx context.Context, w *sse.Writer, t *translator, frame se
 	case from.slot >= slotCalls && from.slot < slotLive:
 		t.begun = true
 	}
-	return frame.Type().Terminal(), nil
+	return frame.Type().Terminal() && frame.TurnID == t.turn, nil
 }
 
 // sayEnd tells a reader who is too slow so; other ends need no words.

@@ -22,12 +22,15 @@ type translator struct {
 	// clientTools returns the paths of the tools that clients run in a turn.
 	clientTools func(sessions.TurnID) (map[string]bool, error)
 
-	last  int64 // seq of the last numbered frame
-	first int64 // seq of the first frame of the turn
-	turn  sessions.TurnID
-	begun bool  // the turn's first events are out
-	seq   int64 // of the last message of the history; 0 while it is not known
-	index int64 // of the next item of the agent's output
+	last    int64 // seq of the last numbered frame
+	first   int64 // seq of the first frame of the turn
+	started int64 // and of the one that has started it
+	turn    sessions.TurnID
+	active  bool  // it has not ended
+	begun   bool  // the turn's first events are out
+	seq     int64 // of the last message of the history; 0 while it is not known
+	index   int64 // of the next item of the agent's output
+	done    int   // the last model call whose text is complete
 
 	text  openText
 	calls map[sessions.CallID]*openCall
@@ -40,6 +43,7 @@ type translator struct {
 type openText struct {
 	open    bool
 	stage   int64 // of its first three slots, the last that was passed
+	step    int
 	attempt int
 	index   int64
 	all     strings.Builder
@@ -56,13 +60,21 @@ func (t *translator) translate(f sessions.Frame) []event {
 	if f.Seq > 0 {
 		t.last = f.Seq
 	}
-	if f.TurnID != "" && f.TurnID != t.turn {
+	if f.Type() == sessions.FrameAccepted {
 		t.enter(f)
+	} else if f.TurnID != "" && f.TurnID != t.turn {
+		return t.beside(f)
 	}
 	switch body := f.Body.(type) {
 	case sessions.Accepted:
 		return []event{t.turnEvent(slotTurn, "turn.created", turnQueued, f)}
+	case sessions.Started:
+		t.started = f.Seq
+		return nil
 	case sessions.Delta:
+		if !t.active || body.Step <= t.done {
+			return nil // it has come late: what it is part of is complete
+		}
 		return append(t.begin(f), t.write(sessions.TextPart(body), slotStreamed)...)
 	case sessions.TextPart:
 		return append(t.begin(f), t.write(body, 0)...)
@@ -87,9 +99,26 @@ func (t *translator) translate(f sessions.Frame) []event {
 
 // enter takes up the turn of its first frame.
 func (t *translator) enter(f sessions.Frame) {
-	t.turn, t.first, t.begun, t.index, t.seq = f.TurnID, max(f.Seq, 1), false, 0, 0
+	t.turn, t.first, t.active, t.begun, t.index, t.seq, t.done = f.TurnID, max(f.Seq, 1), true, false, 0, 0, 0
 	t.text, t.calls = openText{}, map[sessions.CallID]*openCall{}
 	t.waits, t.kids = map[sessions.CallID]bool{}, map[sessions.SessionID]bool{}
+}
+
+// beside returns the events of a frame of a turn that does not run: a sub-session of
+// an earlier one has changed, or one that was queued never starts.
+func (t *translator) beside(f sessions.Frame) []event {
+	if body, ok := f.Body.(sessions.ChildChanged); ok {
+		return []event{t.child(body)}
+	}
+	if !f.Type().Terminal() {
+		return nil
+	}
+	events := []event{t.turnEvent(slotTurn, "turn.created", turnQueued, f)}
+	ended, after := t.ends(f)
+	if events = append(events, ended); !t.active {
+		events = append(events, after)
+	}
+	return events
 }
 
 // place returns the position of an event of the last frame.
@@ -105,14 +134,20 @@ func (t *translator) here() position {
 	return t.place(slotLive)
 }
 
-// begin returns the events that follow the user's message, once. A turn that was
-// taken up again has no such message.
-func (t *translator) begin(f sessions.Frame) []event {
+// begin returns the events that follow the user's message, once. A turn that takes up
+// another has no such message: whatever comes first, they stand at its start.
+func (t *translator) begin(f sessions.Frame) []event { return t.beginAt(t.started, f) }
+
+func (t *translator) beginAt(seq int64, f sessions.Frame) []event {
 	if t.begun {
 		return nil
 	}
 	t.begun = true
-	return []event{t.sessionEvent("in_progress", statusInProgress, nil), t.turnEvent(slotCalls, "turn.in_progress", turnInProgress, f)}
+	events := []event{t.sessionEvent("in_progress", statusInProgress, nil), t.turnEvent(slotCalls, "turn.in_progress", turnInProgress, f)}
+	for i := range events {
+		events[i].at.seq = seq
+	}
+	return events
 }
 
 // message returns the events of a message that has entered the history.
@@ -121,7 +156,7 @@ func (t *translator) message(f sessions.Frame, m sessions.Message) []event {
 	switch m.Role {
 	case sessions.RoleUser:
 		added := t.itemEvent(slotItemAdded, "added", t.maker.message(m), nil)
-		return append([]event{added}, t.begin(f)...)
+		return append([]event{added}, t.beginAt(f.Seq, f)...)
 	case sessions.RoleAssistant:
 		return append(t.begin(f), t.answer(m)...)
 	case sessions.RoleTool, sessions.RoleSystem:
@@ -140,7 +175,7 @@ func (t *translator) answer(m sessions.Message) (events []event) {
 		}
 		events = append(events, t.close(text, done)...)
 	}
-	t.text = openText{}
+	t.done, t.text = max(t.done, t.text.step), openText{}
 	if len(m.ToolCalls) == 0 || !t.knowTools() {
 		return events
 	}
@@ -168,7 +203,7 @@ func (t *translator) unsent(text string) string {
 // when it is durable.
 func (t *translator) write(part sessions.TextPart, streamed int64) []event {
 	if t.text.attempt == 0 {
-		t.text.attempt = part.Attempt
+		t.text.step, t.text.attempt = part.Step, part.Attempt
 	}
 	x, end := &t.text, part.Offset+int64(len(part.Text))
 	if part.Attempt != x.attempt {
@@ -236,6 +271,13 @@ func (t *translator) end(f sessions.Frame) (events []event) {
 			Content: []contentView{{Type: "output_text", Text: &text}}, TurnID: t.turn}
 		events = append(events, t.close(text, item)...)
 	}
+	t.active = false
+	ended, after := t.ends(f)
+	return append(events, ended, after)
+}
+
+// ends returns what ends a turn, and the event of the session after it.
+func (t *translator) ends(f sessions.Frame) (ended, last event) {
 	name, status, after := "failed", turnFailed, statusFailed
 	switch body := f.Body.(type) {
 	case sessions.Completed:
@@ -247,10 +289,9 @@ func (t *translator) end(f sessions.Frame) (events []event) {
 			after = statusIdle // it was detached
 		}
 	}
-	events = append(events, t.turnEvent(slotCalls+1, "turn."+name, status, f))
-	last := t.sessionEvent(string(after), after, nil)
+	last = t.sessionEvent(string(after), after, nil)
 	last.at.slot = slotCalls + 2 // behind those that begin a turn
-	return append(events, last)
+	return t.turnEvent(slotCalls+1, "turn."+name, status, f), last
 }
 
 // resumeText takes up streamed text where a reader has left it.
