@@ -29,8 +29,24 @@ func (in *input) answer(s sessions.Session, results answered) error {
 		}
 	}
 	err := in.access.AnswerAll(in.ctx(), in.claim, given)
-	if sessions.CodeOf(err) == sessions.CodeNotFound {
-		return unknownCall(results[0].call)
+	switch sessions.CodeOf(err) {
+	case sessions.CodeNotFound, sessions.CodeConflict, sessions.CodeInvalidRequest:
+		return in.overtaken(results, err)
+	}
+	return err
+}
+
+// overtaken says why results were refused of calls that have waited a moment before:
+// one of them has got its result meanwhile, or its turn has ended.
+func (in *input) overtaken(results answered, err error) error {
+	s, gone := in.visit.session(in.claim.Address)
+	if gone != nil {
+		return gone
+	}
+	for _, r := range results {
+		if waits(s, r) == "" {
+			return unknownCall(r.call)
+		}
 	}
 	return err
 }

@@ -2,7 +2,9 @@ package agentsv1
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"sync"
 	"testing"
 
 	"github.com/openai/openai-go/v3"
@@ -247,4 +249,33 @@ func TestAResultThatIsGivenAgain(t *testing.T) {
 		w.until(made.ID, "idle")
 	}
 	require.Len(t, w.items(made.ID), 6)
+}
+
+// Of several results that come at the same time the call takes one, and the others are
+// told that it does not wait.
+func TestResultsOfOneCallAtTheSameTime(t *testing.T) {
+	w := atDesk(t, playing(scripted.Step{Calls: repeated(calling("/desk/look", `{}`), 2)}, scripted.Step{Text: "seen"}), nil)
+	for range 10 {
+		made, err := w.sessions().New(w.ctx(), body("hi"))
+		require.NoError(t, err)
+		action := w.until(made.ID, "requires_action").RequiredActions[0]
+		errs := make([]error, 6)
+		var group sync.WaitGroup
+		for i := range errs {
+			group.Go(func() { errs[i] = w.give(made.ID, action, i%2 == 0, fmt.Sprint("result ", i)) })
+		}
+		group.Wait()
+		taken := 0
+		for _, err := range errs {
+			if err == nil {
+				taken++
+				continue
+			}
+			var refused *openai.Error
+			require.ErrorAs(t, err, &refused)
+			require.Equal(t, 400, refused.StatusCode)
+			require.Equal(t, "Unknown pending tool call: "+action.CallID, refused.Message)
+		}
+		require.Equal(t, 1, taken)
+	}
 }
