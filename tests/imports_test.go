@@ -176,6 +176,7 @@ var table = []row{
 	{
 		dir:    "host/agentsv1",
 		inside: []string{"host", "host/api", "host/api/strictjson", "host/sse", "sessions"},
+		tests:  []string{"oracle/scripted", "persistence/memory", "tools"},
 		why:    "a second face of the host: what is another API's own, over the operations that there are",
 	},
 	{
