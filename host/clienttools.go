@@ -29,3 +29,16 @@ func (a *Access) ClientTools(ctx context.Context, s sessions.Session, turn sessi
 	}
 	return paths, nil
 }
+
+// FunctionNames returns the names by which models call the tools of the host and those
+// that clients run for a profile.
+func (a *Access) FunctionNames(profile string) map[string]bool {
+	names := map[string]bool{}
+	for _, m := range a.host.system.Tools() {
+		names[m.Function] = true
+	}
+	for _, tool := range a.host.profiles[profile].ClientTools {
+		names[sessions.FunctionName(tool.Path)] = true
+	}
+	return names
+}

@@ -39,7 +39,7 @@ func (in *input) answer(s sessions.Session, results answered) error {
 // overtaken says why results were refused of calls that have waited a moment before:
 // one of them has got its result meanwhile, or its turn has ended.
 func (in *input) overtaken(results answered, err error) error {
-	s, gone := in.visit.session(in.claim.Address)
+	s, gone := in.session(in.claim.Address)
 	if gone != nil {
 		return gone
 	}

@@ -1,6 +1,7 @@
 package agentsv1
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -182,6 +183,18 @@ func (v *visit) createSession(named) error {
 	return v.streamCreation(s, turn)
 }
 
+// checkNames refuses functions that a client could not tell from tools that the host
+// names in actions.
+func (v *visit) checkNames(tools []functionTool, profile string) error {
+	taken := v.access.FunctionNames(profile)
+	for _, tool := range tools {
+		if taken[tool.Name] {
+			return invalid("agent.tools", "The name %s is that of a tool of the host's; choose another.", tool.Name)
+		}
+	}
+	return nil
+}
+
 // make makes the session, with a copy of all that is asked of its agent and with its
 // input, or finds the one that the same request has made before.
 func (v *visit) make(b *createBody, content []sessions.Content, key idempotencyKey, asks [32]byte) (sessions.SessionID, sessions.TurnID, error) {
@@ -199,7 +212,7 @@ func (v *visit) make(b *createBody, content []sessions.Content, key idempotencyK
 	if err != nil {
 		return "", "", err
 	}
-	if err := asked.check("/agent", v.config.Limits); err != nil {
+	if err := cmp.Or(asked.check("/agent", v.config.Limits), v.checkNames(asked.Tools, profile)); err != nil {
 		return "", "", err
 	}
 	state, err := json.Marshal(asked)

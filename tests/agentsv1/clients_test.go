@@ -279,3 +279,17 @@ func TestResultsOfOneCallAtTheSameTime(t *testing.T) {
 		require.Equal(t, 1, taken)
 	}
 }
+
+// A session's function does not go by the name of another tool that an action may name.
+func TestFunctionsHaveNamesOfTheirOwn(t *testing.T) {
+	w := atDesk(t, answers("ok"), nil)
+	before := w.digest()
+	for _, name := range []string{"desk__look", "builtin__echo"} {
+		response := w.plain("POST", "/v1/agents/sessions", `{"environment":{"type":"none"},"agent":{"model":"default","tools":[{"type":"function","name":"`+
+			name+`","description":"d","parameters":{}}]}}`, nil)
+		text := textOf(w, response)
+		require.Equal(t, 400, response.StatusCode, text)
+		require.Contains(t, text, `"param":"agent.tools"`)
+	}
+	require.Equal(t, before, w.digest(), "nothing was written")
+}
