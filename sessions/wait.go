@@ -69,15 +69,30 @@ type AnswerCalls struct {
 	Now     Time
 }
 
-// Agree returns ErrOtherAnswer when the command answers a call in two ways.
-func (c AnswerCalls) Agree() error {
+// Digests returns the digest of each answer, in order. They take time with the size
+// of the answers, so a store makes them before it holds anyone up.
+func (c AnswerCalls) Digests() [][sha256.Size]byte {
+	digests := make([][sha256.Size]byte, len(c.Answers))
 	for i, g := range c.Answers {
-		for _, before := range c.Answers[:i] {
-			sameKind := (before.Answer.Approve == nil) == (g.Answer.Approve == nil)
-			if before.CallID == g.CallID && sameKind && before.Answer.Digest() != g.Answer.Digest() {
-				return ErrOtherAnswer
-			}
+		digests[i] = g.Answer.Digest()
+	}
+	return digests
+}
+
+// Agree returns ErrOtherAnswer when the command, whose Digests are given, answers a
+// call in two ways.
+func (c AnswerCalls) Agree(digests [][sha256.Size]byte) error {
+	type wait struct {
+		call    CallID
+		approve bool
+	}
+	said := make(map[wait][sha256.Size]byte, len(digests))
+	for i, g := range c.Answers {
+		of := wait{g.CallID, g.Answer.Approve != nil}
+		if before, known := said[of]; known && before != digests[i] {
+			return ErrOtherAnswer
 		}
+		said[of] = digests[i]
 	}
 	return nil
 }

@@ -42,6 +42,34 @@ func TestAnswersThatSayTheSameHaveOneDigest(t *testing.T) {
 	}
 }
 
+func TestAnswersToACallAgree(t *testing.T) {
+	answer := func(call CallID, a CallAnswer) GivenAnswer { return GivenAnswer{CallID: call, Answer: a} }
+	yes, no := CallAnswer{Approve: new(true)}, CallAnswer{Approve: new(bool)}
+	one, same := CallAnswer{Output: json.RawMessage(`{"a":1,"b":2}`)}, CallAnswer{Output: json.RawMessage(`{"b":2,"a":1}`)}
+	agree := func(answers ...GivenAnswer) error {
+		c := AnswerCalls{Answers: answers}
+		return c.Agree(c.Digests())
+	}
+	require.NoError(t, agree())
+	require.NoError(t, agree(answer("a", one), answer("b", yes), answer("a", same), answer("b", yes)))
+	require.NoError(t, agree(answer("a", yes), answer("a", one)), "an approval is of another wait than an output")
+	require.NoError(t, agree(answer("a", yes), answer("b", no)))
+	require.ErrorIs(t, agree(answer("a", yes), answer("b", one), answer("a", no)), ErrOtherAnswer)
+	require.ErrorIs(t, agree(answer("a", one), answer("a", CallAnswer{Error: new(string)})), ErrOtherAnswer)
+}
+
+// However many answers one command gives to a call, each of them is read once.
+func TestManyAnswersToACallAreReadOnce(t *testing.T) {
+	reading := func(n int) float64 {
+		c := AnswerCalls{Answers: make([]GivenAnswer, n)}
+		for i := range c.Answers {
+			c.Answers[i] = GivenAnswer{CallID: "a", Answer: CallAnswer{Output: json.RawMessage(`[1,2,{"a":"b"},{"c":null}]`)}}
+		}
+		return testing.AllocsPerRun(10, func() { require.NoError(t, c.Agree(c.Digests())) })
+	}
+	require.Less(t, reading(64), 16*reading(8))
+}
+
 func TestAStepFitsToWhetherItsTurnWaits(t *testing.T) {
 	call := []Pending{{CallID: "a", Kind: PendingApproval}}
 	end := &TurnEnd{Status: TurnIsCancelled}

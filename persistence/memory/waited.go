@@ -9,6 +9,7 @@ import (
 
 // AnswerCalls stores a client's answers to calls; see the port.
 func (s *Store) AnswerCalls(ctx context.Context, c sessions.AnswerCalls) (sessions.AnsweredCalls, error) {
+	digests := c.Digests()
 	return write(ctx, s, func() (sessions.AnsweredCalls, error) {
 		claimed, err := s.repeated(c.Owner, c.Request, c.Now, true)
 		r := s.find(c.Owner, c.At)
@@ -22,7 +23,7 @@ func (s *Store) AnswerCalls(ctx context.Context, c sessions.AnswerCalls) (sessio
 		case r.session.Status == sessions.StatusClosed:
 			return sessions.AnsweredCalls{}, sessions.ErrSessionClosed
 		}
-		if err := c.Agree(); err != nil {
+		if err := c.Agree(digests); err != nil {
 			return sessions.AnsweredCalls{}, err
 		}
 		calls := make([]*waitedCall, len(c.Answers))
@@ -31,7 +32,7 @@ func (s *Store) AnswerCalls(ctx context.Context, c sessions.AnswerCalls) (sessio
 			switch {
 			case err != nil:
 				return sessions.AnsweredCalls{}, err
-			case w.answered && w.digest != g.Answer.Digest():
+			case w.answered && w.digest != digests[i]:
 				return sessions.AnsweredCalls{}, sessions.ErrOtherAnswer
 			}
 			calls[i] = w
@@ -39,7 +40,7 @@ func (s *Store) AnswerCalls(ctx context.Context, c sessions.AnswerCalls) (sessio
 		done := sessions.AnsweredCalls{Repeat: true}
 		for i, w := range calls {
 			if !w.answered {
-				done.Repeat, done.Frames = false, append(done.Frames, s.answer(r, w, c.Answers[i], c.Now)...)
+				done.Repeat, done.Frames = false, append(done.Frames, s.answer(r, w, c.Answers[i], digests[i], c.Now)...)
 			}
 			done.TurnID = w.turn
 		}
@@ -68,8 +69,8 @@ func (r *record) findWaited(g sessions.GivenAnswer) (*waitedCall, error) {
 }
 
 // answer stores the answer to a call that waits.
-func (s *Store) answer(r *record, w *waitedCall, g sessions.GivenAnswer, now sessions.Time) []sessions.Frame {
-	w.answered, w.digest, w.answer = true, g.Answer.Digest(), new(copyAnswer(g.Answer))
+func (s *Store) answer(r *record, w *waitedCall, g sessions.GivenAnswer, digest [32]byte, now sessions.Time) []sessions.Frame {
+	w.answered, w.digest, w.answer = true, digest, new(copyAnswer(g.Answer))
 	r.session.Pending = slices.DeleteFunc(r.session.Pending, func(p sessions.Pending) bool { return p.CallID == g.CallID })
 	r.session.LastActiveAt = s.activeAt(now)
 	return r.emit(r.turn(w.turn).Turn, now, sessions.Answered{CallID: g.CallID})

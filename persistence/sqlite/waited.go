@@ -11,9 +11,10 @@ import (
 
 // answering are answers on their way into the store.
 type answering struct {
-	c     sessions.AnswerCalls
-	hash  []byte // of the request's id, for its tombstone
-	given []givenAnswer
+	c      sessions.AnswerCalls
+	hash   []byte // of the request's id, for its tombstone
+	given  []givenAnswer
+	agrees error // that they do not agree
 }
 
 // givenAnswer is one of them as it is stored.
@@ -25,16 +26,17 @@ type givenAnswer struct {
 
 // AnswerCalls stores a client's answers to calls; see the port.
 func (s *Store) AnswerCalls(ctx context.Context, c sessions.AnswerCalls) (sessions.AnsweredCalls, error) {
-	p := &answering{c: c}
+	digests := c.Digests()
+	p := &answering{c: c, agrees: c.Agree(digests)}
 	if c.Request != nil {
 		p.hash = s.tombs.request(c.Owner, c.Request.ID)
 	}
-	for _, g := range c.Answers {
+	for i, g := range c.Answers {
 		sealedBody, err := encodeAnswer(g.Answer)
 		if err != nil {
 			return sessions.AnsweredCalls{}, err
 		}
-		p.given = append(p.given, givenAnswer{g, g.Answer.Digest(), sealedBody})
+		p.given = append(p.given, givenAnswer{g, digests[i], sealedBody})
 	}
 	return do(ctx, s.writer, p.run)
 }
@@ -114,8 +116,8 @@ type waitedKey struct {
 // calls returns the call of each answer. Nothing is written before all of them are
 // known to take theirs.
 func (p *answering) calls(t *tx, life sessions.Incarnation) ([]waitedRow, error) {
-	if err := p.c.Agree(); err != nil {
-		return nil, err
+	if p.agrees != nil {
+		return nil, p.agrees
 	}
 	calls := make([]waitedRow, len(p.given))
 	for i, g := range p.given {
