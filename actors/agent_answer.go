@@ -112,8 +112,8 @@ func (a *agent) handleAnsweredCalls(msg *answeredCalls) {
 		}
 		return
 	}
-	if !msg.done.Repeat {
-		a.tellChanged(sessions.SessionUpdated, msg.done.Session)
+	if frames := msg.done.Frames; len(frames) > 0 {
+		a.tellChanged(sessions.SessionUpdated, msg.done.Session, frames[0].At)
 	}
 	if waits {
 		answer(msg.request.Reply, AnswerReply{Session: msg.done.Session, TurnID: msg.done.TurnID, Repeat: msg.done.Repeat})

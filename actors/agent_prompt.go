@@ -242,7 +242,7 @@ func (a *agent) adopt(started sessions.AcceptedTurn, fingerprint *[32]byte, call
 	if started.Created {
 		change = sessions.SessionCreated
 	}
-	a.tellChanged(change, started.Session)
+	a.tellChanged(change, started.Session, started.Session.LastActiveAt)
 }
 
 // traceOf returns the span that has asked for a turn; none when its callers are
@@ -254,9 +254,9 @@ func traceOf(callers []caller) trace.SpanContext {
 	return callers[0].prompt.Trace
 }
 
-// tellChanged lets those who follow the owner know of a change that a prompt has made.
-func (a *agent) tellChanged(change sessions.SessionChange, s sessions.Session) {
-	a.deps.feed.Tell(s.Owner, s.LastActiveAt, sessions.SessionChanged{Change: change, SessionID: s.ID, Status: s.Status})
+// tellChanged lets those who follow the owner know of a change of the session.
+func (a *agent) tellChanged(change sessions.SessionChange, s sessions.Session, at sessions.Time) {
+	a.deps.feed.Tell(s.Owner, at, sessions.SessionChanged{Change: change, SessionID: s.ID, Status: s.Status})
 }
 
 // handleResume takes up what the last host, or an agent before this one, left

@@ -73,7 +73,7 @@ func (a *agent) enqueue(msg *accepted) {
 	a.learn(msg.turn.Session)
 	p, turn := msg.prompt, msg.turn.Turn
 	a.tellWaiting(p, turn, false, msg.turn.Session.LastFrame)
-	a.tellChanged(sessions.SessionUpdated, msg.turn.Session)
+	a.tellChanged(sessions.SessionUpdated, msg.turn.Session, msg.turn.Session.LastActiveAt)
 	w := a.findWaiting(p.Request.ID) // text whose turn has ended meanwhile may be queued already
 	switch {
 	case w == nil && msg.turn.Steers && !a.awaitsText(p, turn, false):

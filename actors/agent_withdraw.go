@@ -90,7 +90,7 @@ func (a *agent) endWithdrawn(msg *withdrawn) {
 		w.callers[i] = a.follow(c, turn.TurnID, turn.LastFrame, false)
 	}
 	a.deps.feed.Publish(a.life(), msg.done.Frames...)
-	a.tellChanged(sessions.SessionUpdated, msg.done.Session)
+	a.tellChanged(sessions.SessionUpdated, msg.done.Session, turn.EndedAt)
 	for _, c := range w.callers {
 		c.prompt.reply(replyTo(PromptReply{SessionID: a.ident.id, Turn: turn, Err: why}, c.duplicate))
 	}

@@ -72,7 +72,6 @@ func (r *record) findWaited(g sessions.GivenAnswer) (*waitedCall, error) {
 func (s *Store) answer(r *record, w *waitedCall, g sessions.GivenAnswer, digest [32]byte, now sessions.Time) []sessions.Frame {
 	w.answered, w.digest, w.answer = true, digest, new(copyAnswer(g.Answer))
 	r.session.Pending = slices.DeleteFunc(r.session.Pending, func(p sessions.Pending) bool { return p.CallID == g.CallID })
-	r.session.LastActiveAt = s.activeAt(now)
 	return r.emit(r.turn(w.turn).Turn, now, sessions.Answered{CallID: g.CallID})
 }
 

@@ -156,7 +156,6 @@ func (g givenAnswer) store(t *tx, session *sessionRow, call waitedRow, now sessi
 		return nil, err
 	}
 	session.LastFrame++
-	session.LastActiveAt = t.activeAt(now)
 	session.Pending = slices.DeleteFunc(session.Pending, func(w sessions.Pending) bool { return w.CallID == g.CallID })
 	if err := saveSession(t, session.Fence, session.Session); err != nil {
 		return nil, err

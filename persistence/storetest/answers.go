@@ -145,7 +145,7 @@ func answersStored(t *testing.T, f Factory) {
 			At: w.now, Body: sessions.Answered{CallID: id}}}, got.Frames)
 		left = without(left, id)
 		require.Equal(t, left, got.Session.Pending)
-		require.Equal(t, w.now, got.Session.LastActiveAt)
+		require.Equal(t, noon, got.Session.LastActiveAt, "an answer is no activity in the list's sense")
 		require.Equal(t, sessions.StatusWaiting, got.Session.Status)
 		require.Equal(t, got.Session, w.get(addressOf(a.Session)))
 	}
