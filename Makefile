@@ -59,6 +59,7 @@ soak: ## over two thousand kills, each fuzz target for SOAKTIME, then the tests 
 
 lint: $(GOLANGCI) $(DEADCODE) ## linters, formatting, unreachable functions
 	$(GOLANGCI) run ./...
+	cd tests/agentsv1 && $(CURDIR)/$(GOLANGCI) run ./...
 	.ci/deadcode $(DEADCODE)
 
 bench: ## the host against the bare driver, one table; BENCH=turns for a part

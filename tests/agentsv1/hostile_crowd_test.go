@@ -182,13 +182,12 @@ func TestReadersWhoNeverRead(t *testing.T) {
 	before := bytesInUse()
 	require.NoError(t, s.sessions().Events.New(s.ctx(), s.idle, saying("k", "talk")))
 	events := reader.until("agent.session.idle")
-	require.True(t, text == deltas(events), "whoever reads has it all")
+	require.Equal(t, text, deltas(events), "whoever reads has it all")
 	reader.close()
 	// A reader has at most 1,024 frames, whose texts all share, and one event that is
 	// being written.
 	const frameBytes, eventBytes = 256, 64 << 10
 	bound := uint64(3*len(text) + readers*(1024*frameBytes+eventBytes))
-	events = nil
 	used := bytesInUse() - before
 	require.Less(t, int64(used), int64(bound))
 	t.Logf("%d readers who do not read use %d KiB, of %d KiB that they may", readers, int64(used)>>10, bound>>10)
@@ -219,7 +218,7 @@ func TestReadersWhoFallBehind(t *testing.T) {
 	require.NotContains(t, names(had[:len(had)-1]), "error")
 	again := s.attach(s.idle, last.id)
 	rest := again.until("agent.session.idle")
-	require.True(t, text == deltas(had)+deltas(rest), "nothing is missing or told twice")
+	require.Equal(t, text, deltas(had)+deltas(rest), "nothing is missing or told twice")
 	require.Equal(t, []string{"turn.completed", "idle"}, names(rest[len(rest)-2:]))
 	again.close()
 	s.held()

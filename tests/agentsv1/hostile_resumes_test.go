@@ -24,7 +24,7 @@ func TestEventIDsThatAreMadeUp(t *testing.T) {
 	create := func() (id string, events []seen) {
 		return s.created(`{"environment":{"type":"none"},"agent":{"model":"default"},"input":"hi","stream":true}`)
 	}
-	id, real := create()
+	id, own := create()
 	_, foreign := create()
 	gone, deleted := create()
 	_, err := s.sessions().Delete(s.ctx(), gone)
@@ -40,17 +40,17 @@ func TestEventIDsThatAreMadeUp(t *testing.T) {
 		require.Equal(t, "false", a.Header.Get("X-Should-Retry"))
 	}
 	for about, last := range map[string]string{
-		"another session's": foreign[3].id, "a deleted session's": deleted[3].id, "a number": "17", "a negative number": "-1", "zero": "0", "a prefix": "evt_", "no prefix": real[2].id[len("evt_"):],
-		"another prefix": "EVT_" + real[2].id[len("evt_"):], "huge": "evt_" + strings.Repeat("A", 30_000), "all ones": "evt_" + strings.Repeat("_", 67), "padded": real[2].id + "==", "standard base64": "evt_+/+/",
-		"a cursor of $": "c1", "not ASCII": "évt", "no UTF-8": "evt_\xff\xfe", "a tab": "evt_\tAA", "quotes": `"` + real[2].id + `"`, "two ids": real[2].id + ", " + real[3].id,
+		"another session's": foreign[3].id, "a deleted session's": deleted[3].id, "a number": "17", "a negative number": "-1", "zero": "0", "a prefix": "evt_", "no prefix": own[2].id[len("evt_"):],
+		"another prefix": "EVT_" + own[2].id[len("evt_"):], "huge": "evt_" + strings.Repeat("A", 30_000), "all ones": "evt_" + strings.Repeat("_", 67), "padded": own[2].id + "==", "standard base64": "evt_+/+/",
+		"a cursor of $": "c1", "not ASCII": "évt", "no UTF-8": "evt_\xff\xfe", "a tab": "evt_\tAA", "quotes": `"` + own[2].id + `"`, "two ids": own[2].id + ", " + own[3].id,
 		"JSON": `{"id":1}`, "a path": "../../etc/passwd", "percents": "%00%0a", "the highest numbers": "evt_" + "____________f8" + "AQ", "a call of SQL": "' or 1=1 --",
 	} {
 		refused(last, about)
 	}
-	for i := 1; i < len(real[3].id); i++ {
-		refused(real[3].id[:i], fmt.Sprintf("%d letters of an id", i))
+	for i := 1; i < len(own[3].id); i++ {
+		refused(own[3].id[:i], fmt.Sprintf("%d letters of an id", i))
 	}
-	requireProblem(t, s.dial(beta("GET", path, "", "Last-Event-ID: "+real[2].id, "Last-Event-ID: "+real[3].id, "Connection: close")).Answer(), 400, "given twice")
+	requireProblem(t, s.dial(beta("GET", path, "", "Last-Event-ID: "+own[2].id, "Last-Event-ID: "+own[3].id, "Connection: close")).Answer(), 400, "given twice")
 	require.Equal(t, 400, s.dial(beta("GET", path, "", "Last-Event-ID: evt_\x00", "Connection: close")).Status(), "a NUL")
 	status, _ := s.dial(beta("GET", path, "", "Last-Event-ID: ", "Connection: close")).Head()
 	require.Equal(t, 200, status, "an empty one is none")
@@ -76,7 +76,7 @@ func TestEventIDsThatAreMadeUp(t *testing.T) {
 		require.Equal(t, 400, status, last)
 		line.Skip(t, header)
 	}
-	for _, e := range []seen{real[0], real[len(real)/2], real[len(real)-1]} {
+	for _, e := range []seen{own[0], own[len(own)/2], own[len(own)-1]} {
 		for i := range e.id {
 			for _, letter := range alphabet {
 				try(e.id[:i] + string(letter) + e.id[i+1:])

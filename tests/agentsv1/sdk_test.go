@@ -2,7 +2,6 @@ package agentsv1
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 
@@ -134,7 +133,7 @@ func TestCancelThenDelete(t *testing.T) {
 		require.Equal(t, made.ID, gone.ID)
 	}
 	_, err = w.sessions().Get(w.ctx(), made.ID)
-	require.True(t, errors.As(err, &refused))
+	require.ErrorAs(t, err, &refused)
 	require.Equal(t, 404, refused.StatusCode)
 }
 

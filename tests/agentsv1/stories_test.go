@@ -130,7 +130,7 @@ func qualified(events []seen) []seen {
 
 func textsOf(w *world, id string) (all []string) {
 	for _, item := range w.items(id) {
-		all = append(all, item.Type+":"+string(item.Status)+":"+gjson.Get(item.RawJSON(), "content.0.text").String())
+		all = append(all, item.Type+":"+item.Status+":"+gjson.Get(item.RawJSON(), "content.0.text").String())
 	}
 	return all
 }
@@ -296,7 +296,7 @@ func TestTheStoryOfCallsThatAreNotAnswered(t *testing.T) {
 	live.until("idle", 2)
 	kinds := []string{}
 	for _, item := range w.items(id) {
-		kinds = append(kinds, item.Type+":"+string(item.Status))
+		kinds = append(kinds, item.Type+":"+item.Status)
 	}
 	require.Equal(t, []string{"message:completed", "message:completed", "function_call:completed", "function_call:completed",
 		"function_call_output:completed", "function_call_output:failed", "message:completed", "message:completed",
@@ -362,7 +362,7 @@ func TestTheStoryOfACallThatIsNotAllowed(t *testing.T) {
 	live.until("failed", 1)
 	for _, item := range w.items(id)[1:] {
 		require.Equal(t, "mcp_call", item.Type)
-		require.EqualValues(t, "failed", item.Status)
+		require.Equal(t, "failed", item.Status)
 	}
 	w.requireStory(id, live.events())
 }
