@@ -176,7 +176,7 @@ func TestACallThatWaitsForApproval(t *testing.T) {
 				require.Equal(t, "builtin__echo", now.RequiredActions[0].Name)
 				call := w.items(id)[1]
 				require.Equal(t, "mcp_call", call.Type)
-				require.Equal(t, "in_progress", string(call.Status))
+				require.Equal(t, "in_progress", call.Status)
 				require.NoError(t, w.give(id, now.RequiredActions[0], approves, "no"))
 			})
 			require.Equal(t, []string{"created", "turn.created", "turn.item.added", "in_progress", "turn.in_progress", "turn.item.added",
