@@ -11,32 +11,31 @@ import (
 // position is where an event stands in a session's frames. It is the event's id,
 // so that a reader can go on behind it.
 type position struct {
-	life  sessions.Incarnation
-	first int64 // seq of the first frame of the event's turn: reading begins there
-	seq   int64 // of the frame that the event is made of, or of the last one before streamed text
-	slot  int64 // the event's place among those that one frame makes
-	sent  int64 // bytes of the step's text that were passed on with the event
+	life    sessions.Incarnation
+	first   int64 // seq of the first frame of the turn that runs: reading begins there
+	seq     int64 // of the frame that the event is made of; of text, of the last frame before it that is not text
+	slot    int64 // the event's place among those with that seq
+	sent    int64 // bytes of the open text that were passed on so far
+	attempt int64 // of the model call that writes the open text
+
+	// frame is the seq of the frame that the event is made of, or of the next one for
+	// text that is not durable yet. It is not part of the id.
+	frame int64
 }
 
-// Slots. Those of text that is not durable yet are behind those of any frame.
+// The events of a frame have the slots from 1 on, in their order. Those of text that
+// is being written are behind all frames before it, and go by their stage.
 const (
-	slotItemAdded int64 = 1 + iota
-	slotPartAdded
-	slotDelta
-	slotTextDone
-	slotPartDone
-	slotItemDone
-	slotTurn    // events of the turn itself
-	slotSession // and of the session
-	slotCalls   // two for each call
-
-	slotStreamed int64 = 1 << 20 // added to the first three
-	// slotOpen is where a reader stands in the middle of a text.
-	slotOpen = slotStreamed + slotDelta + 1
+	slotText int64 = 1 << 20
 	// slotLive is where a reader stands who has had all of a frame.
-	slotLive = slotStreamed - 1
-	// slotWaits is behind all calls: a session that waits for them.
-	slotWaits = slotStreamed - 2
+	slotLive = slotText - 1
+)
+
+// The stages of a text.
+const (
+	stageItem  int64 = 1 + iota // it has an item
+	stagePart                   // with a part
+	stageDelta                  // which has text
 )
 
 const eventPrefix = "evt_"
@@ -44,7 +43,7 @@ const eventPrefix = "evt_"
 // id returns the position as an event's id.
 func (p position) id() string {
 	var raw []byte
-	for _, n := range []int64{int64(p.life), p.first, p.seq, p.slot, p.sent} {
+	for _, n := range []int64{int64(p.life), p.first, p.seq, p.slot, p.sent, p.attempt} {
 		raw = binary.AppendUvarint(raw, uint64(n))
 	}
 	return eventPrefix + base64.RawURLEncoding.EncodeToString(raw)
@@ -56,7 +55,7 @@ func positionOf(id string) (p position, ok bool) {
 	if err != nil {
 		return p, false
 	}
-	var numbers [5]int64
+	var numbers [6]int64
 	for i := range numbers {
 		n, size := binary.Uvarint(raw)
 		if size <= 0 {
@@ -64,17 +63,18 @@ func positionOf(id string) (p position, ok bool) {
 		}
 		numbers[i], raw = int64(n), raw[size:]
 	}
-	p = position{sessions.Incarnation(numbers[0]), numbers[1], numbers[2], numbers[3], numbers[4]}
-	return p, p.id() == id && p.life > 0 && p.first > 0 && p.seq >= p.first-1
+	p = position{sessions.Incarnation(numbers[0]), numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], 0}
+	return p, p.id() == id && p.life > 0 && p.first > 0 && p.seq >= p.first-1 && min(p.slot, p.sent, p.attempt) >= 0
 }
 
-// covers reports whether an event at q has been had by a reader who is at p.
+// covers reports whether an event at q has been had by a reader who is at p. Text that
+// p stands in is none of that: it is cut where the reader has left it.
 func (p position) covers(q position) bool {
 	switch {
-	case q.seq != p.seq:
-		return q.seq < p.seq
-	case p.slot > slotStreamed && q.slot >= min(p.slot, slotStreamed+slotDelta):
-		return q.sent <= p.sent
+	case q.frame != p.seq:
+		return q.frame < p.seq
+	case q.slot > slotText: // the other events of a frame are behind its text
+		return true
 	}
 	return q.slot <= p.slot
 }

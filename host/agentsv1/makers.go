@@ -1,15 +1,15 @@
 package agentsv1
 
 import (
+	"context"
+
 	"agenthost/host/api"
 	"agenthost/sessions"
-	"context"
 )
 
-// turnEvent is an event of the turn, in a status that it had at the frame.
-func (t *translator) turnEvent(slot int64, name string, status turnStatus, f sessions.Frame) event {
-	id, at := f.TurnID, t.place(slot)
-	return event{at, eventRoot + name, func(ctx context.Context) (map[string]any, error) {
+// turnEvent is an event of a turn, in a status that it had at a moment.
+func (t *translator) turnEvent(id sessions.TurnID, name string, status turnStatus, now sessions.Time) event {
+	return event{t.place(), eventRoot + "turn." + name, func(ctx context.Context) (map[string]any, error) {
 		got, err := t.access.Turn(ctx, &api.TurnArgs{Address: t.at, TurnID: id})
 		if err != nil {
 			return nil, err
@@ -21,9 +21,9 @@ func (t *translator) turnEvent(slot int64, name string, status turnStatus, f ses
 		case turnQueued:
 			view.StartedAt, view.CompletedAt, view.Error, view.Usage = nil, nil, nil, usageView{}
 		case turnInProgress:
-			view.StartedAt, view.CompletedAt, view.Error, view.Usage = new(unix(f.At)), nil, nil, usageView{}
+			view.StartedAt, view.CompletedAt, view.Error, view.Usage = new(unix(now)), nil, nil, usageView{}
 		default:
-			view.CompletedAt, members["usage"] = new(unix(f.At)), view.Usage
+			view.CompletedAt, members["usage"] = new(unix(now)), view.Usage
 		}
 		members["turn"] = view
 		return members, nil
@@ -32,8 +32,8 @@ func (t *translator) turnEvent(slot int64, name string, status turnStatus, f ses
 
 // sessionEvent is an event of the session, in a status that it had at the frame.
 func (t *translator) sessionEvent(name string, status sessionStatus, pending []sessions.Pending) event {
-	turn := t.turn
-	return event{t.place(slotSession), eventRoot + name, func(ctx context.Context) (map[string]any, error) {
+	turn := t.turn.id
+	return event{t.place(), eventRoot + name, func(ctx context.Context) (map[string]any, error) {
 		got, err := t.access.SessionGet(ctx, &api.SessionGetArgs{Address: t.at})
 		if err != nil {
 			return nil, err
@@ -51,31 +51,31 @@ func (t *translator) sessionEvent(name string, status sessionStatus, pending []s
 }
 
 // itemEvent is an event about an item; index is nil for what the agent did not make.
-func (t *translator) itemEvent(slot int64, what string, item itemView, index *int64) event {
-	members := map[string]any{"session_id": t.at.SessionID, "turn_id": t.turn, "item": item, "output_index": nil}
+func (t *translator) itemEvent(at position, what string, item itemView, index *int64) event {
+	members := map[string]any{"session_id": t.at.SessionID, "turn_id": t.turn.id, "item": item, "output_index": nil}
 	if index != nil {
 		members["output_index"] = *index
 	}
-	return event{t.place(slot), eventRoot + "turn.item." + what, func(ctx context.Context) (map[string]any, error) { return members, nil }}
+	return event{at, eventRoot + "turn.item." + what, func(ctx context.Context) (map[string]any, error) { return members, nil }}
 }
 
 // partEvent is an event about the text of the open item.
-func (t *translator) partEvent(slot int64, name, member string, value any) event {
-	members := map[string]any{"session_id": t.at.SessionID, "turn_id": t.turn, "item_id": t.idOfText(),
-		"output_index": t.text.index, "content_index": 0, member: value}
-	return event{t.place(slot), eventRoot + "turn." + name, func(ctx context.Context) (map[string]any, error) { return members, nil }}
+func (t *translator) partEvent(at position, name, member string, value any) event {
+	members := map[string]any{"session_id": t.at.SessionID, "turn_id": t.turn.id, "item_id": t.idOfText(),
+		"output_index": t.turn.text.index, "content_index": 0, member: value}
+	return event{at, eventRoot + "turn." + name, func(ctx context.Context) (map[string]any, error) { return members, nil }}
 }
 
 // child is an event about a sub-session.
 func (t *translator) child(c sessions.ChildChanged) event {
 	name, parent := "active", sessions.Session{ID: t.at.SessionID, ProfileKey: t.profile}
-	if !t.kids[c.SessionID] {
+	if !t.turn.kids[c.SessionID] {
 		name = "created"
 	}
-	if t.kids[c.SessionID] = true; c.Status.Ended() {
+	if t.turn.kids[c.SessionID] = true; c.Status.Ended() {
 		name = "closed"
 	}
-	return event{t.place(slotSession), eventRoot + "subagent." + name, func(ctx context.Context) (map[string]any, error) {
+	return event{t.place(), eventRoot + "subagent." + name, func(ctx context.Context) (map[string]any, error) {
 		got, err := t.access.Children(ctx, &api.ChildrenArgs{Address: t.at})
 		if err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package agentsv1
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"sync"
@@ -18,10 +19,10 @@ func (v *visit) open() (*sse.Writer, error) {
 	return w, w.Comment(" connected")
 }
 
-// send writes an event.
+// send writes an event, if there is something to tell.
 func (e event) send(ctx context.Context, w *sse.Writer) error {
 	data, err := e.data(ctx)
-	if err != nil {
+	if data == nil || err != nil {
 		return err
 	}
 	return w.Event(e.name, e.at.id(), data)
@@ -57,7 +58,7 @@ func (v *visit) streamEvents(n named) error {
 // turn.
 func (v *visit) streamCreation(s sessions.Session, turn sessions.TurnID) error {
 	from := position{life: s.Fence.Incarnation, first: 1}
-	created := event{position{life: from.life, first: 1, slot: slotSession}, eventRoot + "created", func(ctx context.Context) (map[string]any, error) {
+	created := event{position{life: from.life, first: 1, slot: 1}, eventRoot + "created", func(ctx context.Context) (map[string]any, error) {
 		view, err := viewSession(ctx, v.access, s)
 		if err != nil {
 			return nil, err
@@ -92,21 +93,20 @@ func (v *visit) follow(s sessions.Session, from position, first *event, until se
 	if first != nil && first.send(ctx, w) != nil {
 		return nil
 	}
-	t := &translator{access: v.access, at: at, profile: s.ProfileKey, first: from.first, last: from.first - 1,
+	t := &translator{access: v.access, at: at, profile: s.ProfileKey, last: from.first - 1, base: from.first - 1,
 		maker:       itemMaker{life: s.Fence.Incarnation},
 		before:      func(turn sessions.TurnID) (int64, error) { return v.beforeTurn(ctx, at, turn) },
 		clientTools: func(turn sessions.TurnID) (map[string]bool, error) { return v.access.ClientTools(ctx, s, turn) }}
 	for {
 		frame, err := sub.Next(ctx)
 		if err != nil {
-			v.sayEnd(ctx, w, t, err)
+			v.sayEnd(w, s.ID, err)
 			return nil
 		}
-		ended, err := v.pass(ctx, w, t, frame, from)
-		if err != nil {
+		if v.pass(ctx, w, t, frame, from) != nil {
 			return nil // the reader, or the session, is gone
 		}
-		if ended && until == t.turn {
+		if frame.Type().Terminal() && frame.TurnID == until {
 			return nil
 		}
 	}
@@ -120,47 +120,53 @@ func cursorBefore(p position) sessions.Cursor {
 	return sessions.CursorAt(p.life, p.first-1)
 }
 
-// pass writes the events of a frame that the reader has not had, and reports
-// whether the frame has ended a turn.
-func (v *visit) pass(ctx context.Context, w *sse.Writer, t *translator, frame sessions.Frame, from position) (ended bool, err error) {
+// pass writes the events of a frame that the reader has not had.
+func (v *visit) pass(ctx context.Context, w *sse.Writer, t *translator, frame sessions.Frame, from position) error {
 	if gap, ok := frame.Body.(sessions.Gap); ok {
-		if gap.To <= from.seq {
-			return false, nil
+		if t.torn = true; gap.To <= from.seq {
+			return nil
 		}
-		behind := position{life: from.life, first: gap.To + 1, seq: gap.To, slot: slotLive}
-		_ = errorEvent(t.at.SessionID, behind, "events_unavailable", "Some events are not kept any more; read the session's items.").send(ctx, w)
-		return false, errors.New("events are lost")
+	}
+	if t.misses(frame) {
+		v.say(w, t.at.SessionID, "events_unavailable", "Some events are not kept any more; read the session's items.")
+		return errors.New("events are lost")
 	}
 	if frame.Seq == 0 && t.last < from.seq {
-		return false, nil // streamed text that the reader has had, or will get when it is durable
+		return nil // streamed text that the reader has had, or will get when it is durable
 	}
 	events, err := t.frame(frame)
 	if err != nil {
-		return false, err
+		return err
 	}
 	for _, e := range events {
 		if from.covers(e.at) {
 			continue
 		}
 		if err := e.send(ctx, w); err != nil {
-			return false, err
+			return err
 		}
 	}
-	switch {
-	case frame.Seq == 0 || frame.Seq != from.seq:
-	case from.slot > slotStreamed:
+	if frame.Seq > 0 && frame.Seq == from.seq && t.turn.id != "" && (from.slot > slotText || from.sent > 0) {
 		t.resumeText(from)
-	case from.slot >= slotCalls && from.slot < slotLive:
-		t.begun = true
 	}
-	return frame.Type().Terminal() && frame.TurnID == t.turn, nil
+	return nil
 }
 
 // sayEnd tells a reader who is too slow so; other ends need no words.
-func (v *visit) sayEnd(ctx context.Context, w *sse.Writer, t *translator, err error) {
+func (v *visit) sayEnd(w *sse.Writer, id sessions.SessionID, err error) {
 	if end, ok := errors.AsType[*api.EndError](err); ok && end.Reason == api.EndSlow {
-		_ = errorEvent(t.at.SessionID, t.here(), "slow_reader",
-			"The reader fell too far behind; come back with the Last-Event-ID.").send(ctx, w) // it was the last thing to say
+		v.say(w, id, "slow_reader", "The reader fell too far behind; come back with the Last-Event-ID.")
+	}
+}
+
+// say writes the last event of a stream that ends before its time. It has no line with
+// an id: whoever comes back is behind the event before it.
+func (v *visit) say(w *sse.Writer, id sessions.SessionID, code, message string) {
+	stream, _ := strings.CutPrefix(v.w.Header().Get("X-Request-Id"), "req_")
+	data, err := json.Marshal(map[string]any{"type": "error", "event_id": "end_" + stream, "session_id": id,
+		"error": problem{Message: message, Type: typeServer, Code: code}})
+	if err == nil {
+		_ = w.Event("error", "", data) // it was the last thing to say
 	}
 }
 

@@ -20,12 +20,23 @@ type translator struct {
 	// clientTools returns the paths of the tools that clients run in a turn.
 	clientTools func(sessions.TurnID) (map[string]bool, error)
 
-	last    int64 // seq of the last numbered frame
-	first   int64 // seq of the first frame of the turn
-	started int64 // and of the one that has started it
-	turn    sessions.TurnID
-	active  bool  // it has not ended
-	begun   bool  // the turn's first events are out
+	last   int64 // seq of the last numbered frame
+	source int64 // seq of the frame at hand; of the next one when it has none
+	base   int64 // seq of the last frame before it that is not text
+	slot   int64 // of the last event of the last numbered frame
+
+	turn openTurn
+	torn bool  // frames before these are missing
+	err  error // of what could not be asked
+}
+
+// openTurn is the turn that runs. Its id is "" while none does.
+type openTurn struct {
+	id      sessions.TurnID
+	first   int64 // seq of its first frame
+	started int64 // seq of the frame that says that it runs; 0 before
+	since   sessions.Time
+	begun   bool  // its first events are out
 	seq     int64 // of the last message of the history; 0 while it is not known
 	index   int64 // of the next item of the agent's output
 	done    int   // the last model call whose text is complete
@@ -34,118 +45,130 @@ type translator struct {
 	calls map[sessions.CallID]*openCall
 	waits map[sessions.CallID]bool // calls that wait for the client
 	kids  map[sessions.SessionID]bool
-	err   error // of what could not be asked
+}
+
+// misses reports whether the frames that are missing are needed for a frame: all that
+// is behind a gap is, but for the turns that begin there.
+func (t *translator) misses(f sessions.Frame) bool {
+	switch f.Body.(type) {
+	case sessions.Gap:
+		return true
+	case sessions.Accepted:
+		return false
+	}
+	return t.torn && f.TurnID != "" && f.TurnID != t.turn.id
 }
 
 // frame returns the events of a frame.
 func (t *translator) frame(f sessions.Frame) ([]event, error) {
+	t.source = t.last + 1
+	if f.Seq > 0 {
+		t.last, t.source, t.slot = f.Seq, f.Seq, 0
+	}
 	events := t.translate(f)
+	if _, text := f.Body.(sessions.TextPart); f.Seq > 0 && !text {
+		t.base = f.Seq
+	}
 	return events, t.err
 }
 
 func (t *translator) translate(f sessions.Frame) []event {
-	if f.Seq > 0 {
-		t.last = f.Seq
+	if _, ok := f.Body.(sessions.Accepted); ok {
+		t.turn = openTurn{id: f.TurnID, first: f.Seq, calls: map[sessions.CallID]*openCall{},
+			waits: map[sessions.CallID]bool{}, kids: map[sessions.SessionID]bool{}}
+		t.torn = false
+		return []event{t.turnEvent(f.TurnID, "created", turnQueued, f.At)}
 	}
-	if f.Type() == sessions.FrameAccepted {
-		t.enter(f)
-	} else if f.TurnID != "" && f.TurnID != t.turn {
-		return t.beside(f)
-	}
-	switch body := f.Body.(type) {
-	case sessions.Accepted:
-		return []event{t.turnEvent(slotTurn, "turn.created", turnQueued, f)}
-	case sessions.Started:
-		t.started = f.Seq
+	if f.TurnID == "" {
 		return nil
+	}
+	events := t.beginBehind(f)
+	switch {
+	case f.TurnID == t.turn.id:
+		return append(events, t.body(f)...)
+	case f.Type().Terminal():
+		return append(events, t.withdrawn(f)...)
+	}
+	return events
+}
+
+// body returns the events of a frame of the turn that runs.
+func (t *translator) body(f sessions.Frame) []event {
+	switch body := f.Body.(type) {
+	case sessions.Started:
+		t.turn.started, t.turn.since = f.Seq, f.At
 	case sessions.Delta:
-		if !t.active || body.Step <= t.done {
-			return nil // it has come late: what it is part of is complete
+		if body.Step > t.turn.done { // else it has come late: what it is part of is complete
+			return t.write(sessions.TextPart(body))
 		}
-		return append(t.begin(f), t.write(sessions.TextPart(body), slotStreamed)...)
 	case sessions.TextPart:
-		return append(t.begin(f), t.write(body, 0)...)
+		return t.write(body)
 	case sessions.MessageAppended:
-		return t.message(f, body.Message)
-	case sessions.CallStarted, sessions.UsageReported:
-		return t.begin(f)
+		return t.message(body.Message)
 	case sessions.CallEnded:
-		return append(t.begin(f), t.result(body)...)
+		return t.result(body)
 	case sessions.ChildChanged:
-		return append(t.begin(f), t.child(body))
+		return []event{t.child(body)}
 	case sessions.Waiting:
 		return t.wait(body.Pending)
 	case sessions.Answered:
 		return t.answered(body.CallID)
-	}
-	if f.Type().Terminal() {
-		return t.end(f)
+	default:
+		if f.Type().Terminal() {
+			return t.end(f)
+		}
 	}
 	return nil
 }
 
-// enter takes up the turn of its first frame.
-func (t *translator) enter(f sessions.Frame) {
-	t.turn, t.first, t.active, t.begun, t.index, t.seq, t.done = f.TurnID, max(f.Seq, 1), true, false, 0, 0, 0
-	t.text, t.calls = openText{}, map[sessions.CallID]*openCall{}
-	t.waits, t.kids = map[sessions.CallID]bool{}, map[sessions.SessionID]bool{}
+// place returns the position of the next event of the last frame.
+func (t *translator) place() position {
+	t.slot++
+	return t.placeAt(t.last, t.slot)
 }
 
-// beside returns the events of a frame of a turn that does not run: a sub-session of
-// an earlier one has changed, or one that was queued never starts.
-func (t *translator) beside(f sessions.Frame) []event {
-	if body, ok := f.Body.(sessions.ChildChanged); ok {
-		return []event{t.child(body)}
+func (t *translator) placeAt(seq, slot int64) position {
+	first := t.turn.first
+	if t.turn.id == "" {
+		first = t.last
 	}
-	if !f.Type().Terminal() {
+	return position{t.maker.life, first, seq, slot, t.turn.text.sent, int64(t.turn.text.attempt), seq}
+}
+
+// begin returns the events of a turn that begins, once.
+func (t *translator) begin() []event {
+	if t.turn.begun {
 		return nil
 	}
-	events := []event{t.turnEvent(slotTurn, "turn.created", turnQueued, f)}
-	ended, after := t.ends(f)
-	if events = append(events, ended); !t.active {
-		events = append(events, after)
-	}
-	return events
+	t.turn.begun = true
+	return []event{t.sessionEvent("in_progress", statusInProgress, nil),
+		t.turnEvent(t.turn.id, "in_progress", turnInProgress, t.turn.since)}
 }
 
-// place returns the position of an event of the last frame.
-func (t *translator) place(slot int64) position {
-	return position{t.maker.life, max(t.first, 1), t.last, slot, t.text.sent}
-}
-
-// here returns the position behind all events of the last frame.
-func (t *translator) here() position {
-	if t.text.open {
-		return t.place(slotOpen)
-	}
-	return t.place(slotLive)
-}
-
-// begin returns the events that follow the user's message, once. A turn that takes up
-// another has no such message: whatever comes first, they stand at its start.
-func (t *translator) begin(f sessions.Frame) []event { return t.beginAt(t.started, f) }
-
-func (t *translator) beginAt(seq int64, f sessions.Frame) []event {
-	if t.begun {
+// beginBehind lets a turn begin that has no message of the user, since it takes up
+// another: behind the frame that says that it runs, once something else follows.
+func (t *translator) beginBehind(f sessions.Frame) []event {
+	if t.turn.started == 0 || t.turn.begun {
 		return nil
 	}
-	t.begun = true
-	events := []event{t.sessionEvent("in_progress", statusInProgress, nil), t.turnEvent(slotCalls, "turn.in_progress", turnInProgress, f)}
-	for i := range events {
-		events[i].at.seq = seq
+	if m, ok := f.Body.(sessions.MessageAppended); ok && m.Message.Role == sessions.RoleUser && f.TurnID == t.turn.id {
+		return nil
 	}
-	return events
+	last, slot := t.last, t.slot
+	t.last, t.slot = t.turn.started, 0
+	defer func() { t.last, t.slot = last, slot }()
+	return t.begin()
 }
 
 // message returns the events of a message that has entered the history.
-func (t *translator) message(f sessions.Frame, m sessions.Message) []event {
-	defer func() { t.seq = m.Seq + int64(len(m.ToolCalls)) }() // each call has a result, behind its message
+func (t *translator) message(m sessions.Message) []event {
+	defer func() { t.turn.seq = m.Seq + int64(len(m.ToolCalls)) }() // each call has a result, behind its message
 	switch m.Role {
 	case sessions.RoleUser:
-		added := t.itemEvent(slotItemAdded, "added", t.maker.message(m), nil)
-		return append([]event{added}, t.beginAt(f.Seq, f)...)
+		added := t.itemEvent(t.place(), "added", t.maker.message(m), nil)
+		return append([]event{added}, t.begin()...)
 	case sessions.RoleAssistant:
-		return append(t.begin(f), t.answer(m)...)
+		return t.answer(m)
 	case sessions.RoleTool, sessions.RoleSystem:
 	}
 	return nil
@@ -154,57 +177,58 @@ func (t *translator) message(f sessions.Frame, m sessions.Message) []event {
 // answer returns the events that complete a message of the agent, then those of
 // its calls. A call that a client runs is shown when it can be answered.
 func (t *translator) answer(m sessions.Message) (events []event) {
-	t.seq = m.Seq - 1 // what is being written is this message
-	if text := sessions.TextOf(m.Content); text != "" {
-		done := t.maker.message(m)
-		if rest := t.unsent(text); rest != "" || !t.text.open {
-			events = append(events, t.show(rest, 0)...)
-		}
-		events = append(events, t.close(text, done)...)
-	}
-	t.done, t.text = max(t.done, t.text.step), openText{}
+	t.turn.seq = m.Seq - 1 // what is being written is this message
+	events = t.endText(m)
 	if len(m.ToolCalls) == 0 || !t.knowTools() {
 		return events
 	}
 	for i, c := range m.ToolCalls {
-		call := &openCall{message: m, i: i, index: t.index}
-		t.index++
-		t.calls[c.ID] = call
+		call := &openCall{message: m, i: i, index: t.turn.index}
+		t.turn.index++
+		t.turn.calls[c.ID] = call
 		if !t.maker.isClients(m, i) {
-			events = append(events, t.itemEvent(slotCalls+2+2*int64(i), "added", t.maker.call(m, i, nil), &call.index))
+			events = append(events, t.itemEvent(t.place(), "added", t.maker.call(m, i, nil), &call.index))
 		}
 	}
 	return events
 }
 
-// end returns the events of a turn's end.
-func (t *translator) end(f sessions.Frame) (events []event) {
-	events = t.begin(f)
-	if t.text.open {
-		text := t.text.all.String()
-		item := messageItem{ID: t.idOfText(), Type: "message", Role: sessions.RoleAssistant, Status: itemIncomplete,
-			Content: []contentView{{Type: "output_text", Text: &text}}, TurnID: t.turn}
-		events = append(events, t.close(text, item)...)
-	}
-	t.active = false
-	ended, after := t.ends(f)
-	return append(events, ended, after)
+// end returns the events of the end of the turn that runs.
+func (t *translator) end(f sessions.Frame) []event {
+	events := t.cutText()
+	name, status, after := outcome(f)
+	events = append(events, t.turnEvent(f.TurnID, name, status, f.At), t.sessionEvent(string(after), after, nil))
+	t.turn = openTurn{}
+	return events
 }
 
-// ends returns what ends a turn, and the event of the session after it.
-func (t *translator) ends(f sessions.Frame) (ended, last event) {
-	name, status, after := "failed", turnFailed, statusFailed
+// withdrawn returns the events of a turn that has ended without having begun. What
+// becomes of the session is told by the end of the turn that runs, if one does.
+func (t *translator) withdrawn(f sessions.Frame) []event {
+	name, status, after := outcome(f)
+	events := []event{t.turnEvent(f.TurnID, "created", turnQueued, f.At), t.turnEvent(f.TurnID, name, status, f.At)}
+	if t.turn.id == "" {
+		events = append(events, t.sessionEvent(string(after), after, nil))
+	}
+	return events
+}
+
+// outcome returns what a turn's last frame means for the turn and its session.
+func outcome(f sessions.Frame) (name string, status turnStatus, after sessionStatus) {
+	name, status, after = "failed", turnFailed, statusFailed
 	switch body := f.Body.(type) {
 	case sessions.Completed:
-		name, status, after = "completed", turnCompleted, statusIdle
+		return "completed", turnCompleted, statusIdle
 	case sessions.Cancelled:
-		name, status, after = "cancelled", turnCancelled, statusIdle
+		return "cancelled", turnCancelled, statusIdle
 	case sessions.Interrupted:
 		if body.Error != nil && body.Error.Code == sessions.CodeCancelled {
 			after = statusIdle // it was detached
 		}
+	case sessions.Failed:
+		if body.Error != nil && body.Error.Code == sessions.CodeSessionClosed {
+			after = statusIdle
+		}
 	}
-	last = t.sessionEvent(string(after), after, nil)
-	last.at.slot = slotCalls + 2 // behind those that begin a turn
-	return t.turnEvent(slotCalls+1, "turn."+name, status, f), last
+	return name, status, after
 }

@@ -1,77 +1,99 @@
 package agentsv1
 
-import "agenthost/sessions"
+import (
+	"context"
+
+	"agenthost/host/api"
+	"agenthost/sessions"
+)
 
 // openCall is a call without a result.
 type openCall struct {
 	message sessions.Message
 	i       int
 	index   int64
-	shown   bool
+	shown   bool // it has waited for the client
 }
 
 // knowTools learns which tools clients run in the turn.
 func (t *translator) knowTools() bool {
-	if t.maker.clients[t.turn] != nil {
+	if t.maker.clients[t.turn.id] != nil {
 		return true
 	}
-	tools, err := t.clientTools(t.turn)
+	tools, err := t.clientTools(t.turn.id)
 	if err != nil {
 		t.err = err
 		return false
 	}
-	t.maker.clients = map[sessions.TurnID]map[string]bool{t.turn: tools}
+	t.maker.clients = map[sessions.TurnID]map[string]bool{t.turn.id: tools}
 	return true
 }
 
 // wait returns the events of calls that wait for the client.
 func (t *translator) wait(pending []sessions.Pending) (events []event) {
 	for _, p := range pending {
-		t.waits[p.CallID] = true
-		if call := t.calls[p.CallID]; call != nil && p.Kind == sessions.PendingClientTool {
-			events = append(events, t.showCall(call, slotCalls+2+2*int64(call.i))...)
+		t.turn.waits[p.CallID] = true
+		if call := t.turn.calls[p.CallID]; call != nil && p.Kind == sessions.PendingClientTool && !call.shown {
+			call.shown = true
+			events = append(events, t.callAdded(call), t.callDone(call))
 		}
 	}
-	requires := t.sessionEvent("requires_action", statusRequiresAction, pending)
-	requires.at.slot = slotWaits
-	return append(events, requires)
+	return append(events, t.sessionEvent("requires_action", statusRequiresAction, pending))
 }
 
 // answered returns the event of a session whose last call that waited is answered.
 func (t *translator) answered(id sessions.CallID) []event {
-	if delete(t.waits, id); len(t.waits) > 0 {
+	if delete(t.turn.waits, id); len(t.turn.waits) > 0 {
 		return nil
 	}
 	return []event{t.sessionEvent("in_progress", statusInProgress, nil)}
 }
 
-// showCall returns the events of a call that a client runs, once.
-func (t *translator) showCall(c *openCall, slot int64) []event {
-	if c.shown || !t.maker.isClients(c.message, c.i) {
-		return nil
+// callAdded is the event on which a reader runs a call and answers it. Whoever reads
+// it when the call waits no more is not told.
+func (t *translator) callAdded(c *openCall) event {
+	item, _ := t.maker.call(c.message, c.i, nil).(callItem)
+	item.Status = itemInProgress
+	added := t.itemEvent(t.place(), "added", item, &c.index)
+	members := added.make
+	added.make = func(ctx context.Context) (map[string]any, error) {
+		got, err := t.access.SessionGet(ctx, &api.SessionGetArgs{Address: t.at})
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range got.Session.Pending {
+			if p.CallID == item.CallID && p.Kind == sessions.PendingClientTool {
+				return members(ctx)
+			}
+		}
+		return nil, nil
 	}
-	c.shown = true
-	done, _ := t.maker.call(c.message, c.i, nil).(callItem)
-	added := done
-	added.Status = itemInProgress
-	return []event{t.itemEvent(slot, "added", added, &c.index), t.itemEvent(slot+1, "done", done, &c.index)}
+	return added
 }
 
-// result returns the events of a call's result.
-func (t *translator) result(ended sessions.CallEnded) []event {
-	call, ok := t.calls[ended.CallID]
+// callDone is the event of a call that a client runs, which is complete as it is.
+func (t *translator) callDone(c *openCall) event {
+	return t.itemEvent(t.place(), "done", t.maker.call(c.message, c.i, nil), &c.index)
+}
+
+// result returns the events of a call's result. A call that has never waited for a
+// client, since it was refused or the turn ended, is not added, only done.
+func (t *translator) result(ended sessions.CallEnded) (events []event) {
+	call, ok := t.turn.calls[ended.CallID]
 	if !ok {
 		return nil
 	}
-	delete(t.calls, ended.CallID)
+	delete(t.turn.calls, ended.CallID)
 	m := sessions.Message{Seq: call.message.Seq + 1 + int64(call.i), Role: sessions.RoleTool, ToolCallID: ended.CallID,
-		Error: ended.Error, TurnID: t.turn}
+		Error: ended.Error, TurnID: t.turn.id}
 	if ended.Error == nil {
 		m.Content = []sessions.Content{{Type: sessions.ContentJSON, Value: ended.Output}}
 	}
-	const slot = slotCalls + 2
-	if t.maker.isClients(call.message, call.i) {
-		return append(t.showCall(call, slot), t.itemEvent(slot+2, "added", t.maker.result(m), nil))
+	if !t.maker.isClients(call.message, call.i) {
+		return []event{t.itemEvent(t.place(), "done", t.maker.call(call.message, call.i, &m), &call.index)}
 	}
-	return []event{t.itemEvent(slot, "done", t.maker.call(call.message, call.i, &m), &call.index)}
+	if !call.shown {
+		events = append(events, t.callDone(call))
+	}
+	return append(events, t.itemEvent(t.place(), "added", t.maker.result(m), nil))
 }

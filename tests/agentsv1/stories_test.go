@@ -98,16 +98,17 @@ func (w *world) requireStory(id string, live []seen) {
 		require.Equal(w.t, shapes(qualified(live[i+1:])), shapes(qualified(again)), "behind event %d, %s", i, e.name)
 	}
 	w.requireToldAsListed(id, qualified(live))
-	var added, listed []string
+	var told, listed []string
 	for _, e := range live {
-		if e.name == "turn.item.added" {
-			added = append(added, gjson.Get(e.data, "item.id").String())
+		item := gjson.Get(e.data, "item.id").String()
+		if strings.HasPrefix(e.name, "turn.item.") && !slices.Contains(told, item) {
+			told = append(told, item)
 		}
 	}
 	for _, item := range w.items(id) {
 		listed = append(listed, item.ID)
 	}
-	require.Equal(w.t, listed, added, "in the order of the list")
+	require.Equal(w.t, listed, told, "in the order of the list")
 }
 
 func countOf(events []seen, name string) (n int) {

@@ -221,6 +221,9 @@ func (a *answer) event(text string) {
 		return
 	}
 	lines := strings.Split(text, "\n")
+	if lines[0] == "event: error" && len(lines) == 2 { // nobody can come back behind it
+		lines = []string{lines[0], "id: ", lines[1]}
+	}
 	if len(lines) != 3 {
 		a.fault("an event is not of three lines: %s", text)
 		return
@@ -230,7 +233,11 @@ func (a *answer) event(text string) {
 	if err != nil {
 		a.fault("the event %s: %v", data, err)
 	}
-	if lines[0] != "event: "+kind || !strings.Contains(data, `"event_id":"`+strings.TrimPrefix(lines[1], "id: ")+`"`) {
+	id := gjson.Get(data, "event_id").String()
+	if kind == "error" {
+		id = ""
+	}
+	if lines[0] != "event: "+kind || lines[1] != "id: "+id {
 		a.fault("the lines of the event are at odds: %s", text)
 	}
 	a.watch.saw(kind)

@@ -43,8 +43,10 @@ func cannedStream() canned {
 	c := cannedDelete()
 	c.method, c.path = "GET", "/v1/agents/sessions/x/events"
 	c.header["Content-Type"] = []string{"text/event-stream"}
-	c.body = ": connected\n\nevent: error\nid: 1\ndata: " +
-		`{"error":{"message":"m","type":"server_error","code":"slow_reader","param":null},"event_id":"1","session_id":"x","type":"error"}` + "\n\n"
+	c.body = ": connected\n\nevent: agent.session.turn.output_text.done\nid: 1\ndata: " +
+		`{"content_index":0,"event_id":"1","item_id":"i","output_index":0,"session_id":"x","text":"t","turn_id":"u","type":"agent.session.turn.output_text.done"}` +
+		"\n\nevent: error\ndata: " +
+		`{"error":{"message":"m","type":"server_error","code":"slow_reader","param":null},"event_id":"2","session_id":"x","type":"error"}` + "\n\n"
 	return c
 }
 
@@ -113,10 +115,11 @@ func TestWhatIsNotDescribedIsFound(t *testing.T) {
 		"a limit":             {cannedList(), func(c *canned) { c.path = "/v1/agents/sessions?limit=0" }, "though it is not as described"},
 		"an order":            {cannedList(), func(c *canned) { c.path = "/v1/agents/sessions?order=up" }, "though it is not as described"},
 		"a parameter":         {cannedList(), func(c *canned) { c.path = "/v1/agents/sessions?colour=1" }, "the parameter colour is not described"},
-		"an event":            {cannedStream(), func(c *canned) { c.body = strings.ReplaceAll(c.body, "error", "agent.session.painted") }, `the type "agent.session.painted" is not described`},
+		"an event":            {cannedStream(), func(c *canned) { c.body = strings.ReplaceAll(c.body, "output_text.done", "painted") }, `the type "agent.session.turn.painted" is not described`},
 		"an event's member":   {cannedStream(), func(c *canned) { c.body = strings.Replace(c.body, `"session_id"`, `"colour":1,"session_id"`, 1) }, "colour"},
-		"an event's name":     {cannedStream(), func(c *canned) { c.body = strings.Replace(c.body, "event: error", "event: e", 1) }, "at odds"},
-		"an event's id":       {cannedStream(), func(c *canned) { c.body = strings.Replace(c.body, "id: 1", "id: 2", 1) }, "at odds"},
+		"an event's name":     {cannedStream(), func(c *canned) { c.body = strings.Replace(c.body, "event: agent", "event: a", 1) }, "at odds"},
+		"an event's id":       {cannedStream(), func(c *canned) { c.body = strings.Replace(c.body, "id: 1", "id: 3", 1) }, "at odds"},
+		"an error's id":       {cannedStream(), func(c *canned) { c.body = strings.Replace(c.body, "event: error", "event: error\nid: 2", 1) }, "at odds"},
 		"an event's lines":    {cannedStream(), func(c *canned) { c.body = strings.Replace(c.body, "id: 1\n", "", 1) }, "three lines"},
 	} {
 		t.Run(name, func(t *testing.T) {
