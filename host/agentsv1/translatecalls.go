@@ -43,6 +43,9 @@ func (t *translator) wait(pending []sessions.Pending) (events []event) {
 
 // answered returns the event of a session whose last call that waited is answered.
 func (t *translator) answered(id sessions.CallID) []event {
+	if !t.turn.waits[id] {
+		return nil
+	}
 	if delete(t.turn.waits, id); len(t.turn.waits) > 0 {
 		return nil
 	}
