@@ -174,7 +174,7 @@ func (r *run) addGoOn(c *sessions.CommitTurn) (stored func()) {
 	c.GoOn, c.Resume = true, r.wait.resume
 	return func() {
 		r.wait = nil
-		if !r.place {
+		if !r.place && !r.abandoned { // else the agent has settled the run's place
 			r.place = true
 			r.deps.admission.busy.Add(1)
 		}
