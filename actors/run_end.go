@@ -60,6 +60,11 @@ func (r *run) lose() {
 func (r *run) cut(life context.Context, how cutting) {
 	r.commits.Lock()
 	defer r.commits.Unlock()
+	r.end(life, how)
+}
+
+// end is cut for who holds r.commits.
+func (r *run) end(life context.Context, how cutting) {
 	r.mu.Lock()
 	if r.ended {
 		r.mu.Unlock()

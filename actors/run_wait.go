@@ -124,10 +124,21 @@ func (r *run) awaitAnswers(life context.Context, since sessions.Time) bool {
 		case <-r.ctx.Done():
 			return false
 		case <-over:
-			r.cut(life, cutFailed(errWaitTimeout(limit)))
-			return false
+			return !r.giveUpWait(life, limit)
 		}
 	}
+	return true
+}
+
+// giveUpWait ends the turn because its wait has reached the limit, and reports
+// whether it did: a wait that is answered by now is over.
+func (r *run) giveUpWait(life context.Context, limit int64) bool {
+	r.commits.Lock() // an answer is before the end, or is refused by it
+	defer r.commits.Unlock()
+	if r.openCalls() == 0 {
+		return false
+	}
+	r.end(life, cutFailed(errWaitTimeout(limit)))
 	return true
 }
 
