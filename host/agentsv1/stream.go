@@ -122,12 +122,7 @@ func cursorBefore(p position) sessions.Cursor {
 
 // pass writes the events of a frame that the reader has not had.
 func (v *visit) pass(ctx context.Context, w *sse.Writer, t *translator, frame sessions.Frame, from position) error {
-	if gap, ok := frame.Body.(sessions.Gap); ok {
-		if t.torn = true; gap.To <= from.seq {
-			return nil
-		}
-	}
-	if t.misses(frame) {
+	if t.misses(frame, from) {
 		v.say(w, t.at.SessionID, "events_unavailable", "Some events are not kept any more; read the session's items.")
 		return errors.New("events are lost")
 	}

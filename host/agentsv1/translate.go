@@ -47,16 +47,18 @@ type openTurn struct {
 	kids  map[sessions.SessionID]bool
 }
 
-// misses reports whether the frames that are missing are needed for a frame: all that
-// is behind a gap is, but for the turns that begin there.
-func (t *translator) misses(f sessions.Frame) bool {
-	switch f.Body.(type) {
+// misses reports whether frames are missing that a reader at from needs for a frame: all
+// that is behind a gap needs them, but for the turns that begin there.
+func (t *translator) misses(f sessions.Frame, from position) bool {
+	switch body := f.Body.(type) {
 	case sessions.Gap:
-		return true
+		t.torn = true
+		return body.To > from.seq
 	case sessions.Accepted:
 		return false
 	}
-	return t.torn && f.TurnID != "" && f.TurnID != t.turn.id
+	torn := t.torn && f.TurnID != "" && f.TurnID != t.turn.id
+	return torn && (f.Seq > from.seq || f.Seq == from.seq && from.slot != slotLive)
 }
 
 // frame returns the events of a frame.
@@ -197,7 +199,7 @@ func (t *translator) answer(m sessions.Message) (events []event) {
 func (t *translator) end(f sessions.Frame) []event {
 	events := t.cutText()
 	name, status, after := outcome(f)
-	events = append(events, t.turnEvent(f.TurnID, name, status, f.At), t.sessionEvent(string(after), after, nil))
+	events = append(events, t.turnEvent(f.TurnID, name, status, f.At), t.settledEvent(after))
 	t.turn = openTurn{}
 	return events
 }
@@ -208,9 +210,17 @@ func (t *translator) withdrawn(f sessions.Frame) []event {
 	name, status, after := outcome(f)
 	events := []event{t.turnEvent(f.TurnID, "created", turnQueued, f.At), t.turnEvent(f.TurnID, name, status, f.At)}
 	if t.turn.id == "" {
-		events = append(events, t.sessionEvent(string(after), after, nil))
+		events = append(events, t.settledEvent(after))
 	}
 	return events
+}
+
+// settledEvent is the last event of a turn's last frame: whoever has had it needs
+// nothing of the turn to go on.
+func (t *translator) settledEvent(after sessionStatus) event {
+	last := t.sessionEvent(string(after), after, nil)
+	last.at.slot = slotLive
+	return last
 }
 
 // outcome returns what a turn's last frame means for the turn and its session.

@@ -118,3 +118,36 @@ func TestAReaderIsToldOfTheCallsThatStillWait(t *testing.T) {
 	require.Empty(t, toRun(later), "the turn has ended")
 	w.requireCallsToldAsListed(made.ID, later, 2)
 }
+
+// A creation that is repeated under its key, and a reader who comes after a crash, have
+// handlers for the calls that still wait.
+func TestHandlersAreCalledOnceOverRepeats(t *testing.T) {
+	script := playing(scripted.Step{Calls: []scripted.Call{calling("/functions/look", `{"where":"x"}`)}}, scripted.Step{Text: "seen"})
+	w := newWorld(t, script)
+	handled := 0
+	p := lookingWhere("go")
+	p.ToolHandlers = map[string]openai.AgentToolHandler{"look": func(context.Context, map[string]any) (any, error) {
+		handled++
+		return "seen", nil
+	}}
+	for range 2 {
+		result, err := openai.BetaAgentSessionFinalResult(w.sessions().NewStreaming(w.ctx(), p, option.WithHeader("Idempotency-Key", "k")))
+		require.NoError(t, err)
+		require.Equal(t, "seen", result.OutputText())
+		require.Equal(t, 1, handled)
+	}
+
+	waiting := lookingWhere("go")
+	again := option.WithHeader("Idempotency-Key", "another")
+	stream := w.sessions().NewStreaming(w.ctx(), waiting, again)
+	for stream.Next() && stream.Current().Type != "agent.session.requires_action" {
+	}
+	require.NoError(t, stream.Err())
+	require.NoError(t, stream.Close())
+	left := w.afterAKill(script, fitting{})
+	waiting.ToolHandlers = p.ToolHandlers
+	result, err := openai.BetaAgentSessionFinalResult(left.sessions().NewStreaming(left.ctx(), waiting, again))
+	require.NoError(t, err)
+	require.Equal(t, "seen", result.OutputText())
+	require.Equal(t, 2, handled)
+}

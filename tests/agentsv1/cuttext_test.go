@@ -110,3 +110,24 @@ func TestNobodyComesBackBehindAnError(t *testing.T) {
 		require.Equal(t, "The Last-Event-ID is not of an event of this session.", gjson.Get(textOf(w, response), "error.message").String())
 	}
 }
+
+// Whoever has had all of a turn goes on behind it, however little is kept of it.
+func TestReadersComeBackBehindTurnsThatAreNotKept(t *testing.T) {
+	w := newFitted(t, everyState(), fitting{wrap: func(other sessions.Store) sessions.Store {
+		require.NoError(t, other.Close())
+		return memory.New(memory.Config{FramesPerSession: 2}) // while a turn runs it keeps all
+	}})
+	id := w.made("", "idle")
+	live := w.attach(id, "")
+	require.NoError(t, w.sessions().Events.New(w.ctx(), id, saying("first", "hang")))
+	live.until("agent.session.turn.in_progress")
+	w.cancel(id)
+	ends := live.until("agent.session.idle")
+	require.Equal(t, []string{"turn.cancelled", "idle"}, names(ends))
+	e, ok := w.attach(id, ends[0].id).next()
+	require.True(t, ok)
+	require.Equal(t, "events_unavailable", gjson.Get(e.data, "error.code").String(), "what is left of the turn does not tell what else it had")
+	f := w.attach(id, ends[1].id)
+	require.NoError(t, w.sessions().Events.New(w.ctx(), id, saying("next", "hang")))
+	require.Equal(t, []string{"turn.created", "turn.item.added"}, names(f.until("agent.session.turn.item.added")))
+}
