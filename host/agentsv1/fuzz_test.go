@@ -103,7 +103,7 @@ func FuzzRequests(f *testing.F) {
 		}
 	}
 	f.Add("GET", "/v1/agents/sessions/{id}/events", "{event}", "", "")
-	f.Add("GET", "/v1/agents/sessions/{id}/events", "evt_AQECAwA", "", "")
+	f.Add("GET", "/v1/agents/sessions/{id}/events", "evt_AQECAwAA", "", "")
 	f.Add("POST", "/v1/agents/sessions", "", "application/json", create)
 	f.Add("POST", "/v1/agents", "", "application/json; charset=utf-8", `{"name":"n","model":"default","instructions":"\u0000"}`)
 	f.Add("POST", "/v1/agents/sessions/{id}", "", "application/json", `{"metadata":{"a":"b"}}`)

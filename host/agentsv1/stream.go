@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"strings"
 	"sync"
 
+	"agenthost/host"
 	"agenthost/host/api"
 	"agenthost/host/sse"
 	"agenthost/sessions"
@@ -25,8 +28,17 @@ func (e event) send(ctx context.Context, w *sse.Writer) error {
 	if data == nil || err != nil {
 		return err
 	}
-	return w.Event(e.name, e.at.id(), data)
+	if w.Event(e.name, e.at.id(), data) != nil {
+		return errReaderGone
+	}
+	return nil
 }
+
+// Why a stream ends, besides what api.EndError tells.
+var (
+	errReaderGone = errors.New("the reader is gone")
+	errEventsLost = errors.New("events are lost")
+)
 
 // streamEvents follows a session: from now on, or behind the event that the
 // reader has had last.
@@ -90,24 +102,37 @@ func (v *visit) follow(s sessions.Session, from position, first *event, until se
 		return nil // the reader is gone
 	}
 	group.Go(func() { w.KeepAlive(ctx, v.config.CommentEvery, " keep-alive", cancel) })
-	if first != nil && first.send(ctx, w) != nil {
-		return nil
-	}
 	t := &translator{access: v.access, at: at, profile: s.ProfileKey, last: from.first - 1, base: from.first - 1,
 		maker:       itemMaker{life: s.Fence.Incarnation},
 		before:      func(turn sessions.TurnID) (int64, error) { return v.beforeTurn(ctx, at, turn) },
 		clientTools: func(turn sessions.TurnID) (map[string]bool, error) { return v.access.ClientTools(ctx, s, turn) }}
+	if err := v.tell(ctx, w, t, sub, from, first, until); ctx.Err() == nil {
+		v.sayEnd(w, s.ID, err)
+	}
+	return nil
+}
+
+// tell writes events until one ends the stream, or something else does: that is the
+// error. A panic is an error too, since an answer that has begun has no status any
+// more.
+func (v *visit) tell(ctx context.Context, w *sse.Writer, t *translator, sub *host.Subscription, from position, first *event, until sessions.TurnID) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	if first != nil {
+		if err := first.send(ctx, w); err != nil {
+			return err
+		}
+	}
 	for {
 		frame, err := sub.Next(ctx)
 		if err != nil {
-			v.sayEnd(w, s.ID, err)
-			return nil
+			return err
 		}
-		if v.pass(ctx, w, t, frame, from) != nil {
-			return nil // the reader, or the session, is gone
-		}
-		if frame.Type().Terminal() && frame.TurnID == until {
-			return nil
+		if err := v.pass(ctx, w, t, frame, from); err != nil || frame.Type().Terminal() && frame.TurnID == until {
+			return err
 		}
 	}
 }
@@ -123,8 +148,7 @@ func cursorBefore(p position) sessions.Cursor {
 // pass writes the events of a frame that the reader has not had.
 func (v *visit) pass(ctx context.Context, w *sse.Writer, t *translator, frame sessions.Frame, from position) error {
 	if t.misses(frame, from) {
-		v.say(w, t.at.SessionID, "events_unavailable", "Some events are not kept any more; read the session's items.")
-		return errors.New("events are lost")
+		return errEventsLost
 	}
 	if frame.Seq == 0 && t.last < from.seq {
 		return nil // streamed text that the reader has had, or will get when it is durable
@@ -147,10 +171,18 @@ func (v *visit) pass(ctx context.Context, w *sse.Writer, t *translator, frame se
 	return nil
 }
 
-// sayEnd tells a reader who is too slow so; other ends need no words.
+// sayEnd tells a reader of an end that is not the session's or the turn's. nil is that.
 func (v *visit) sayEnd(w *sse.Writer, id sessions.SessionID, err error) {
-	if end, ok := errors.AsType[*api.EndError](err); ok && end.Reason == api.EndSlow {
+	end, ended := errors.AsType[*api.EndError](err)
+	switch {
+	case err == nil, errors.Is(err, errReaderGone), ended && end.Reason != api.EndSlow, problemOf(err).Code == typeNotFound:
+	case ended:
 		v.say(w, id, "slow_reader", "The reader fell too far behind; come back with the Last-Event-ID.")
+	case errors.Is(err, errEventsLost):
+		v.say(w, id, "events_unavailable", "Some events are not kept any more; read the session's items.")
+	default:
+		v.config.Logger.Error("stream broke off", "session", id, "error", err)
+		v.say(w, id, typeServer, "The host met a fault of its own; come back with the Last-Event-ID.")
 	}
 }
 
