@@ -287,3 +287,15 @@ func TestDeletedLifeEndsItsReaders(t *testing.T) {
 func TestEndErrorNamesItsReason(t *testing.T) {
 	require.ErrorContains(t, errors.Join(&feed.EndError{Reason: feed.Slow}), "slow")
 }
+
+// A reader who catches up when the host stops is told that, and not of its store.
+func TestCatchingUpEndsWithTheHost(t *testing.T) {
+	store := newShelf()
+	f := feed.New(store)
+	store.keep(life, 3)
+	s := f.Subscribe(owner, life, 0)
+	defer s.Close()
+	f.Stop()
+	store.fail(sessions.ErrStoreClosed)
+	require.Equal(t, &feed.EndError{Reason: feed.Stopping, Cursor: sessions.CursorAt(life, 0)}, ended(t, s))
+}

@@ -152,6 +152,9 @@ func (s *Subscription) step(ctx context.Context) (sessions.Frame, bool, error) {
 			return frame, false, &EndError{Reason: s.end(), Cursor: s.Cursor()}
 		}
 		if err := s.read(ctx); err != nil {
+			if s.end() == Stopping { // with the host's store
+				return frame, false, &EndError{Reason: Stopping, Cursor: s.Cursor()}
+			}
 			return frame, false, err
 		}
 	}

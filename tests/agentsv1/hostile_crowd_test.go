@@ -15,8 +15,9 @@ import (
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 
-	"agenthost/oracle/scripted"
+	"agenthost/oracle"
 	"agenthost/sessions"
 	"agenthost/tests/rawhttp"
 )
@@ -153,26 +154,18 @@ func TestStreamsThatAreOpenedAndDropped(t *testing.T) {
 	s.held()
 }
 
-// talkative is a turn that writes more than anybody holds who does not read.
-func talkative() (script *scripted.Oracle, text string) {
-	const pieces, size = 10_000, 350
-	deltas := make([]scripted.Delta, pieces)
-	var all strings.Builder
-	for i := range deltas {
-		deltas[i].Text = fmt.Sprintf("%06d%s", i, strings.Repeat("x", size-6))
-		if i%100 == 99 {
-			deltas[i].After = 10 * time.Millisecond // whoever reads keeps up
-		}
-		all.WriteString(deltas[i].Text)
-	}
-	return scripted.Play(scripted.Script{Rules: []scripted.Rule{
-		{When: "hello", Steps: []scripted.Step{{Text: "ok"}}}, {Steps: []scripted.Step{{Deltas: deltas}}}}}), all.String()
-}
+// Of a turn that writes more than anybody holds who does not read.
+const (
+	pieces   = 10_000
+	ofABatch = 100
+)
+
+func piece(i int) string { return fmt.Sprintf("%06d%s", i, strings.Repeat("x", 344)) }
 
 // Readers who never read are cut off; the turn, and whoever reads, do not notice.
 func TestReadersWhoNeverRead(t *testing.T) {
-	script, text := talkative()
-	s := newSiege(t, script, fitting{}, times{stall: 2 * time.Second})
+	d := newDictated()
+	s := newSiege(t, d, fitting{}, times{stall: 2 * time.Second})
 	const readers = 20
 	var deaf []*rawhttp.Conn
 	for range readers {
@@ -181,16 +174,27 @@ func TestReadersWhoNeverRead(t *testing.T) {
 	reader := s.attach(s.idle, "")
 	before := bytesInUse()
 	require.NoError(t, s.sessions().Events.New(s.ctx(), s.idle, saying("k", "talk")))
-	events := reader.until("agent.session.idle")
-	require.Equal(t, text, deltas(events), "whoever reads has it all")
-	reader.close()
+	for i := range pieces {
+		d.parts <- oracle.TextDelta{Text: piece(i)}
+		if i%ofABatch == ofABatch-1 { // whoever reads keeps up
+			for had := ""; had != piece(i); {
+				e, ok := reader.next()
+				require.True(t, ok)
+				had = gjson.Get(e.data, "delta").String()
+			}
+		}
+	}
 	// A reader has at most 1,024 frames, whose texts all share, and one event that is
 	// being written.
 	const frameBytes, eventBytes = 256, 64 << 10
-	bound := uint64(3*len(text) + readers*(1024*frameBytes+eventBytes))
-	used := bytesInUse() - before
-	require.Less(t, int64(used), int64(bound))
-	t.Logf("%d readers who do not read use %d KiB, of %d KiB that they may", readers, int64(used)>>10, bound>>10)
+	text := pieces * len(piece(0))
+	bound := int64(3*text + readers*(1024*frameBytes+eventBytes))
+	used := int64(bytesInUse()) - int64(before)
+	require.Less(t, used, bound)
+	t.Logf("%d readers who do not read use %d KiB, of %d KiB that they may", readers, used>>10, bound>>10)
+	d.parts <- oracle.Stop{Reason: oracle.StopDone}
+	reader.until("agent.session.idle")
+	reader.close()
 	for _, conn := range deaf {
 		_, err := io.Copy(io.Discard, conn)
 		require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "it was cut off")
@@ -203,10 +207,16 @@ func TestReadersWhoNeverRead(t *testing.T) {
 
 // A reader who falls behind is told so once, and misses nothing by coming back.
 func TestReadersWhoFallBehind(t *testing.T) {
-	script, text := talkative()
-	s := newSiege(t, script, fitting{}, times{})
+	d := newDictated()
+	s := newSiege(t, d, fitting{}, times{})
 	slow := s.attach(s.idle, "")
 	require.NoError(t, s.sessions().Events.New(s.ctx(), s.idle, saying("k", "talk")))
+	var text strings.Builder
+	for i := range pieces {
+		text.WriteString(piece(i))
+		d.parts <- oracle.TextDelta{Text: piece(i)}
+	}
+	d.parts <- oracle.Stop{Reason: oracle.StopDone}
 	s.until(s.idle, "idle")
 	var had []seen
 	for e, ok := slow.next(); ok; e, ok = slow.next() {
@@ -219,7 +229,7 @@ func TestReadersWhoFallBehind(t *testing.T) {
 	require.Empty(t, last.id, "nobody comes back behind it")
 	again := s.attach(s.idle, had[len(had)-2].id)
 	rest := again.until("agent.session.idle")
-	require.Equal(t, text, deltas(had)+deltas(rest), "nothing is missing or told twice")
+	require.Equal(t, text.String(), deltas(had)+deltas(rest), "nothing is missing or told twice")
 	require.Equal(t, []string{"turn.completed", "idle"}, names(rest[len(rest)-2:]))
 	again.close()
 	s.held()

@@ -16,15 +16,20 @@ import (
 	"agenthost/sessions"
 )
 
-// dictated is an oracle whose answers are dictated, part by part.
+// dictated is an oracle whose answers are dictated, part by part, but for those to
+// "hello".
 type dictated struct{ parts chan oracle.Part }
 
 func newDictated() *dictated { return &dictated{make(chan oracle.Part)} }
 
 func (*dictated) Name() string { return "dictated" }
 
-func (d *dictated) Infer(ctx context.Context, _ oracle.Request) iter.Seq2[oracle.Part, error] {
+func (d *dictated) Infer(ctx context.Context, r oracle.Request) iter.Seq2[oracle.Part, error] {
 	return func(yield func(oracle.Part, error) bool) {
+		if sessions.TextOf(r.Messages[len(r.Messages)-1].Content) == "hello" {
+			_ = yield(oracle.TextDelta{Text: "ok"}, nil) && yield(oracle.Stop{Reason: oracle.StopDone}, nil)
+			return
+		}
 		for {
 			select {
 			case part := <-d.parts:
