@@ -171,11 +171,12 @@ func TestTheStoryOfARetry(t *testing.T) {
 
 func TestTheStoryOfMessagesToASessionAtWork(t *testing.T) {
 	gate := make(chan struct{})
-	w := newWorld(t, scripted.New(scripted.Step{Text: "look", Calls: []scripted.Call{calling("/builtin/echo", `{"text":"x"}`)}, Gate: gate},
-		scripted.Step{Text: "read both"}, scripted.Step{Text: "third"}, scripted.Step{Text: "fourth"}))
+	model := &counted{Oracle: scripted.New(scripted.Step{Text: "look", Calls: []scripted.Call{calling("/builtin/echo", `{"text":"x"}`)}, Gate: gate},
+		scripted.Step{Text: "read both"}, scripted.Step{Text: "third"}, scripted.Step{Text: "fourth"})}
+	w := newWorld(t, model)
 	id, live := w.quiet()
 	w.send(id, message(textPart("one")), 202)
-	live.until("turn.in_progress", 1)
+	require.Eventually(t, func() bool { return model.calls.Load() == 1 }, patience, time.Millisecond, "what comes now is for the second call")
 	for _, text := range []string{"three", "four"} {
 		_, err := w.host.Prompt(t.Context(), &api.PromptArgs{Address: address(id), Text: text, Busy: sessions.BusyQueue, Wait: api.WaitAccepted}, nil)
 		require.NoError(t, err)
