@@ -57,7 +57,8 @@ type run struct {
 	iterations int
 	textBytes  int64 // of the whole turn
 	attempt    int   // the number of the next model call among its repetitions
-	usage      sessions.Usage
+	usage      sessions.Usage // that no commit has stored yet
+	summing    sessions.Usage // of a summary's call under way; not in usage yet
 	step       step
 	texts      bool                                      // text may wait for the next model call
 	readBy     map[sessions.RequestID]int64              // requests whose text the turn has read, with the seqs of its frames

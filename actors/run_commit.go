@@ -154,7 +154,7 @@ func (r *run) tryPersist(life context.Context, build func(*sessions.CommitTurn) 
 	r.mu.Lock()
 	r.fence, r.stored, r.lastFrame = done.Session.Fence, done.Turn, done.Session.LastFrame
 	r.history = append(append(r.history, c.Messages...), done.Steered...)
-	r.usage = sessions.Usage{}
+	r.usage = r.usage.Minus(c.Usage) // a model call may have ended meanwhile
 	r.noteRead(done)
 	stored()
 	r.mu.Unlock()

@@ -85,6 +85,7 @@ func (r *run) end(life context.Context, how cutting) {
 // such a form that every call has its one result. r.mu is held.
 func (r *run) endCommit(how cutting) sessions.CommitTurn {
 	r.countCall()
+	r.countSummary()
 	c := r.commit()
 	s := &r.step
 	end := &sessions.TurnEnd{Status: how.status, Error: how.err.Info(), ClaimTTLMs: r.deps.dedupTTL.Milliseconds(), Detached: how.detached}

@@ -88,14 +88,15 @@ func (r *run) summarise(life context.Context, transcript string) (text string, u
 	if err := r.overBudget(life); err != nil {
 		return "", usage, err
 	}
-	r.mu.Lock()
-	number := r.step.number
-	r.mu.Unlock()
-	ctx, ended := r.watchModel(number)
 	usage.Calls, failed = 1, errFault() // what stands when the oracle panics
+	number, ok := r.beginSummary(usage)
+	if !ok {
+		return "", sessions.Usage{}, failed // not used: the end is decided
+	}
+	ctx, ended := r.watchModel(number)
 	defer func() {
 		r.mu.Lock()
-		r.usage = r.usage.Plus(usage)
+		r.countSummary()
 		r.mu.Unlock()
 		ended(failed, usage)
 	}()
@@ -115,6 +116,7 @@ func (r *run) summarise(life context.Context, transcript string) (text string, u
 		case oracle.UsageReport:
 			usage = plausible(part.Usage)
 			usage.Calls = 1
+			r.noteSummary(usage)
 		case oracle.Stop:
 			// A summary that a limit has cut short is better than none.
 			refused = part.Reason == oracle.StopRefusal
@@ -125,6 +127,34 @@ func (r *run) summarise(life context.Context, transcript string) (text string, u
 			"The conversation is longer than the model's context window, and the model would not summarise it.")
 	}
 	return text, usage, nil
+}
+
+// beginSummary notes that a summary's call is made, whatever cuts it then, and
+// returns the step that it is for. ok is false when the end is decided.
+func (r *run) beginSummary(usage sessions.Usage) (step int, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return 0, false
+	}
+	r.summing = usage
+	return r.step.number, true
+}
+
+// noteSummary notes what a summary's call has consumed so far.
+func (r *run) noteSummary(usage sessions.Usage) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.summing.Calls > 0 { // else a cut has counted it
+		r.summing = usage
+	}
+}
+
+// countSummary adds the summary's call under way, once, to the usage that the next
+// commit stores. r.mu is held.
+func (r *run) countSummary() {
+	r.usage = r.usage.Plus(r.summing)
+	r.summing = sessions.Usage{}
 }
 
 func (r *run) summaryRequest(transcript string) oracle.Request {

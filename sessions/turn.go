@@ -108,3 +108,11 @@ func (u Usage) Plus(v Usage) Usage {
 		Calls:        u.Calls + v.Calls,
 	}
 }
+
+// Minus returns what u has more than v.
+func (u Usage) Minus(v Usage) Usage {
+	return u.Plus(Usage{
+		InputTokens: -v.InputTokens, OutputTokens: -v.OutputTokens,
+		CachedTokens: -v.CachedTokens, Calls: -v.Calls,
+	})
+}

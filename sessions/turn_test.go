@@ -46,4 +46,5 @@ func TestUsagePlus(t *testing.T) {
 	b := sessions.Usage{InputTokens: 10, OutputTokens: 20, CachedTokens: 30, Calls: 40}
 	require.Equal(t, sessions.Usage{InputTokens: 11, OutputTokens: 22, CachedTokens: 33, Calls: 44}, a.Plus(b))
 	require.Equal(t, a, a.Plus(sessions.Usage{}))
+	require.Equal(t, a, a.Plus(b).Minus(b))
 }
