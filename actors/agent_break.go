@@ -60,7 +60,8 @@ func (a *agent) breakOff(during any) {
 // to end.
 func (a *agent) breakStart(started sessions.AcceptedTurn) {
 	if a.run == nil {
-		a.adopt(started, nil, a.addQueued(started.Turn).callers)
+		w := a.addQueued(started.Turn)
+		a.adopt(started, nil, w.trace, w.callers)
 	}
 	a.takeWaiting(started.Turn.RequestID)
 }
@@ -71,7 +72,7 @@ func (a *agent) breakAccept(msg *accepted) {
 	switch {
 	case msg.err != nil || msg.turn.Duplicate || msg.turn.Steers:
 	case msg.starts() && a.run == nil:
-		a.adopt(msg.turn, nil, nil)
+		a.adopt(msg.turn, nil, msg.prompt.Trace, nil)
 	case !msg.starts() && a.findWaiting(msg.prompt.Request.ID) == nil:
 		a.waiting = append(a.waiting, &waitingPrompt{request: msg.prompt.Request.ID, turn: msg.turn.Turn})
 	}

@@ -55,7 +55,7 @@ func (a *agent) handleStarted(msg *startedNext) {
 // beginQueued makes a turn that the store has started the agent's own.
 func (a *agent) beginQueued(started sessions.AcceptedTurn) {
 	w := a.addQueued(started.Turn)
-	a.adopt(started, w.fingerprint, w.callers)
+	a.adopt(started, w.fingerprint, w.trace, w.callers)
 	a.takeWaiting(w.request)
 	a.going++
 	a.run.start()

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/google/uuid"
@@ -107,8 +108,25 @@ func (a *agent) join(p *Prompt) {
 	turn := a.run.turn
 	c := a.follow(caller{p, true}, turn.TurnID, turn.FirstFrame, true)
 	a.tellAccepted(p, turn, true, turn.FirstFrame)
-	a.callers = append(a.callers, c)
+	a.callers = joined(a.callers, c)
 	a.tellWhoWaits()
+}
+
+// joined returns callers with one more. Those who have gone make room for him.
+func joined(callers []caller, c caller) []caller {
+	if len(callers) == cap(callers) {
+		callers = slices.DeleteFunc(callers, caller.leaves)
+	}
+	return append(callers, c)
+}
+
+// leaves lets a caller out who has gone, and reports whether he has.
+func (c caller) leaves() bool {
+	if !c.prompt.isGone() {
+		return false
+	}
+	c.prompt.leaveEdge()
+	return true
 }
 
 func (a *agent) tellAccepted(p *Prompt, turn sessions.Turn, duplicate bool, lastFrame int64) {
@@ -119,7 +137,10 @@ func (a *agent) tellWaiting(p *Prompt, turn sessions.Turn, duplicate bool, lastF
 	a.tell(p, PromptAccepted{Turn: turn, Duplicate: duplicate, Waits: true}, lastFrame)
 }
 
+// tell lets a prompt's caller know that the store has it, and lets go of what was
+// only for the store: its caller may wait for long.
 func (a *agent) tell(p *Prompt, took PromptAccepted, lastFrame int64) {
+	p.Content, p.Inference = nil, sessions.Inference{}
 	if took.Duplicate {
 		p.tell(PromptIsDuplicate)
 	} else {
@@ -151,7 +172,7 @@ func (a *agent) handleAccepted(ctx actor.Context, msg *accepted) {
 	case !msg.starts():
 		a.enqueue(msg)
 	default:
-		a.adopt(msg.turn, &msg.prompt.Request.Fingerprint, []caller{{msg.prompt, false}})
+		a.adopt(msg.turn, &msg.prompt.Request.Fingerprint, msg.prompt.Trace, []caller{{msg.prompt, false}})
 		a.tellAccepted(msg.prompt, a.run.turn, false, msg.turn.Session.LastFrame)
 		a.going++
 		a.run.start()
@@ -227,11 +248,12 @@ func storedReply(t sessions.AcceptedTurn) PromptReply {
 	return r
 }
 
-// adopt makes a turn that the store has started the agent's own.
-func (a *agent) adopt(started sessions.AcceptedTurn, fingerprint *[32]byte, callers []caller) {
+// adopt makes a turn that the store has started the agent's own. asked is the span
+// that has asked for it.
+func (a *agent) adopt(started sessions.AcceptedTurn, fingerprint *[32]byte, asked trace.SpanContext, callers []caller) {
 	a.learn(started.Session)
 	a.run = newRun(a, started.Turn, a.fence)
-	a.run.begin(traceOf(callers), false)
+	a.run.begin(asked, false)
 	a.run.fingerprint = fingerprint
 	a.run.remember(a.history, a.summary, started)
 	for _, c := range callers {
@@ -243,15 +265,6 @@ func (a *agent) adopt(started sessions.AcceptedTurn, fingerprint *[32]byte, call
 		change = sessions.SessionCreated
 	}
 	a.tellChanged(change, started.Session, started.Session.LastActiveAt)
-}
-
-// traceOf returns the span that has asked for a turn; none when its callers are
-// gone.
-func traceOf(callers []caller) trace.SpanContext {
-	if len(callers) == 0 {
-		return trace.SpanContext{}
-	}
-	return callers[0].prompt.Trace
 }
 
 // tellChanged lets those who follow the owner know of a change of the session.
@@ -271,7 +284,6 @@ func (a *agent) handleResume(msg *resume) {
 		return
 	}
 	a.run = newRun(a, *msg.active, a.fence)
-	a.run.lastFrame = msg.session.LastFrame
 	if msg.active.Status == sessions.TurnIsWaiting {
 		a.run.place = false
 	} else {

@@ -3,6 +3,8 @@ package actors
 import (
 	"slices"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"agenthost/sessions"
 )
 
@@ -11,12 +13,21 @@ import (
 // turn is queued holds a place of the host's busy turns.
 type waitingPrompt struct {
 	request     sessions.RequestID
-	fingerprint *[32]byte     // of the request; nil for one of the last host
-	turn        sessions.Turn // that is queued, or that the text steers
-	steers      bool          // it is text
-	lastFrame   int64         // of the session when it was accepted
-	leaving     bool          // its withdrawal is at the store
+	fingerprint *[32]byte         // of the request; nil for one of the last host
+	turn        sessions.Turn     // that is queued, or that the text steers
+	steers      bool              // it is text
+	lastFrame   int64             // of the session when it was accepted
+	leaving     bool              // its withdrawal is at the store
+	trace       trace.SpanContext // of the first who asked; none when nobody has since the host's start
 	callers     []caller
+}
+
+// join lets a caller wait for what becomes of the prompt.
+func (w *waitingPrompt) join(c caller) {
+	if !w.trace.IsValid() {
+		w.trace = c.prompt.Trace
+	}
+	w.callers = joined(w.callers, c)
 }
 
 // receiveOfWaiting handles one message about prompts that wait.
@@ -83,15 +94,15 @@ func (a *agent) enqueue(msg *accepted) {
 		a.waiting = append(a.waiting, w)
 	}
 	w.fingerprint, w.lastFrame = &p.Request.Fingerprint, msg.turn.Session.LastFrame
-	w.callers = append(w.callers, caller{p, false})
+	w.join(caller{p, false})
 	switch {
 	case a.run == nil:
 	case w.steers:
 		a.run.expectText()
-		a.tellWhoWaits()
 	case p.Busy == sessions.BusyInterrupt:
 		a.cutRun(cutCancelled)
 	}
+	a.tellWhoWaits()
 }
 
 // awaitsText reports whether the text of a prompt, which the store says steers a
@@ -101,7 +112,7 @@ func (a *agent) awaitsText(p *Prompt, turn sessions.Turn, duplicate bool) bool {
 	if a.run != nil && a.run.turn.TurnID == turn.TurnID {
 		frame, read := a.run.hasRead(p.Request.ID)
 		if read {
-			a.callers = append(a.callers, a.follow(caller{p, duplicate}, turn.TurnID, frame, true))
+			a.callers = joined(a.callers, a.follow(caller{p, duplicate}, turn.TurnID, frame, true))
 			a.tellWhoWaits()
 		}
 		return !read
@@ -118,7 +129,7 @@ func (a *agent) awaitsText(p *Prompt, turn sessions.Turn, duplicate bool) bool {
 func (a *agent) joinWaiting(w *waitingPrompt, p *Prompt, lastFrame int64) {
 	w.fingerprint, w.lastFrame = &p.Request.Fingerprint, lastFrame
 	a.tellWaiting(p, w.turn, true, lastFrame)
-	w.callers = append(w.callers, caller{p, true})
+	w.join(caller{p, true})
 	a.tellWhoWaits()
 }
 
@@ -149,7 +160,7 @@ func (a *agent) handleTextsRead(msg *textsRead) {
 		}
 		frame, _ := msg.run.hasRead(id)
 		for _, c := range w.callers {
-			a.callers = append(a.callers, a.follow(c, msg.run.turn.TurnID, frame, true))
+			a.callers = joined(a.callers, a.follow(c, msg.run.turn.TurnID, frame, true))
 		}
 	}
 }
@@ -162,7 +173,7 @@ func (a *agent) settleTexts(msg *turnEnded) {
 		w := a.addQueued(turn)
 		if text != nil {
 			a.letOut(text) // a repeat may have found the queued turn before this end was heard of
-			w.fingerprint, w.callers, w.lastFrame = text.fingerprint, text.callers, text.lastFrame
+			w.fingerprint, w.trace, w.callers, w.lastFrame = text.fingerprint, text.trace, text.callers, text.lastFrame
 		}
 	}
 	for _, w := range slices.Clone(a.waiting) {

@@ -113,7 +113,8 @@ func (a *agent) handleTurnWaits(msg *turnWaits) {
 }
 
 // tellWhoWaits answers those who wait for the turn to wait, if it does. The others
-// make room at the edge: they may wait for long.
+// make room at the edge, as they may wait for long, also those whose turns are queued
+// behind it; and who has gone is forgotten.
 func (a *agent) tellWhoWaits() {
 	if a.run == nil {
 		return
@@ -123,18 +124,22 @@ func (a *agent) tellWhoWaits() {
 		return
 	}
 	reply := PromptReply{SessionID: a.ident.id, Turn: turn, Pending: open}
-	tell := func(c caller) (told bool) {
+	tell := func(c caller) (leaves bool) {
 		c.prompt.leaveEdge()
 		if c.prompt.UntilWaiting {
 			c.prompt.reply(replyTo(reply, c.duplicate))
 		}
-		return c.prompt.UntilWaiting
+		return c.prompt.UntilWaiting || c.prompt.isGone()
 	}
 	a.callers = slices.DeleteFunc(a.callers, tell)
 	for _, w := range a.waiting {
-		if w.steers {
-			w.callers = slices.DeleteFunc(w.callers, tell)
-		}
+		w.callers = slices.DeleteFunc(w.callers, func(c caller) bool {
+			if w.steers && c.prompt.UntilWaiting {
+				return tell(a.follow(c, turn.TurnID, turn.LastFrame, true))
+			}
+			c.prompt.leaveEdge()
+			return c.prompt.isGone()
+		})
 	}
 }
 

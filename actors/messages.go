@@ -16,8 +16,8 @@ type PID = actor.PID
 
 // Messages to the root. Programs that are actor systems themselves send them to
 // System.Root; others use the methods of System, which also keep the edge's
-// admission. A message belongs to the tree once sent and is never changed
-// again. Every reply channel needs a capacity of 1, is sent to exactly once and
+// admission. A message belongs to the tree once sent, and nobody else changes or
+// reads it then. Every reply channel needs a capacity of 1, is sent to exactly once and
 // is never closed.
 type (
 	// Prompt asks a session for the execution of a prompt.
@@ -45,8 +45,9 @@ type (
 		// UntilWaiting has the Reply come as soon as the turn waits for clients, if it
 		// does not end before.
 		UntilWaiting bool
-		// Gone, if not nil, is closed when nobody waits for the Reply any more. While
-		// the turn waits for clients its session need not stay in memory then.
+		// Gone, if not nil, is closed when nobody waits for the Reply any more, which
+		// may not come then. While the turn waits for clients its session need not stay
+		// in memory.
 		Gone <-chan struct{}
 		// Stream, if not nil, is attached to the turn that answers the prompt: at its
 		// first frame, at the first one kept if the prompt is a duplicate, or at the

@@ -168,7 +168,7 @@ func (r *run) restore(rest *leftovers) (planned []plannedCall, certain bool) {
 			r.textBytes += int64(len(sessions.TextOf(m.Content)))
 		}
 	}
-	r.summaries = rest.summaries
+	r.summaries, r.lastFrame = rest.summaries, rest.lastFrame
 	open := sessions.OpenCalls(r.history)
 	if r.turn.Status == sessions.TurnIsWaiting {
 		r.wait = &clientWait{pending: rest.waits.Pending, answers: rest.waits.Answers}
@@ -210,6 +210,7 @@ type leftovers struct {
 	text      []byte                   // of a model call that was not finished
 	attempt   int                      // the number of that call among its repetitions
 	lastAt    sessions.Time            // when the turn last made something durable
+	lastFrame int64                    // the seq of its last frame
 	asked     map[sessions.CallID]bool // calls that clients were asked about
 	waits     sessions.WaitedCalls     // of a turn that waits
 	summaries int                      // that were made for that call
@@ -232,7 +233,7 @@ func (d *deps) leftOf(ctx context.Context, life sessions.Incarnation, turn sessi
 		for _, f := range frames.Frames {
 			after = f.Seq
 			if f.TurnID == turn.TurnID {
-				l.lastAt = max(l.lastAt, f.At)
+				l.lastAt, l.lastFrame = max(l.lastAt, f.At), f.Seq
 				l.take(f.Body)
 			}
 		}

@@ -65,7 +65,7 @@ type run struct {
 	children   map[sessions.SessionID]sessions.RefStatus // as frames have shown them
 	place      bool                                      // it holds a place of the host's busy turns
 	stored     sessions.Turn                             // as of the last commit
-	lastFrame  int64                                     // the seq of the session's last frame as of then
+	lastFrame  int64                                     // the seq of the turn's last frame as of then
 	wait       *clientWait                               // nil unless the turn waits
 }
 

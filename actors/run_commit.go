@@ -152,7 +152,8 @@ func (r *run) tryPersist(life context.Context, build func(*sessions.CommitTurn) 
 		return r.notStored(err)
 	}
 	r.mu.Lock()
-	r.fence, r.stored, r.lastFrame = done.Session.Fence, done.Turn, done.Session.LastFrame
+	r.fence, r.stored = done.Session.Fence, done.Turn
+	r.noteFrames(done.Frames)
 	r.history = append(append(r.history, c.Messages...), done.Steered...)
 	r.usage = r.usage.Minus(c.Usage) // a model call may have ended meanwhile
 	r.noteRead(done)

@@ -278,7 +278,7 @@ func (r *run) answerCalls(ctx context.Context, cmd sessions.AnswerCalls) (sessio
 	for _, g := range stored {
 		r.noteAnswer(g)
 	}
-	r.lastFrame = max(r.lastFrame, done.Session.LastFrame)
+	r.noteFrames(done.Frames)
 	r.mu.Unlock()
 	r.deps.feed.Publish(done.Session.Fence.Incarnation, done.Frames...)
 	select {
@@ -286,6 +286,13 @@ func (r *run) answerCalls(ctx context.Context, cmd sessions.AnswerCalls) (sessio
 	default:
 	}
 	return done, nil
+}
+
+// noteFrames remembers the last of a turn's frames that are stored. r.mu is held.
+func (r *run) noteFrames(frames []sessions.Frame) {
+	if n := len(frames); n > 0 {
+		r.lastFrame = frames[n-1].Seq
+	}
 }
 
 // storedAnswers are those to calls that the turn waits for, in call order.
@@ -336,7 +343,7 @@ func (r *run) openCalls() int {
 	return len(r.wait.open())
 }
 
-// waitsFor returns the turn, up to the session's last frame, and the calls that it
+// waitsFor returns the turn, up to its own last frame, and the calls that it
 // waits for; ok is false when it waits for none.
 func (r *run) waitsFor() (turn sessions.Turn, open []sessions.Pending, ok bool) {
 	r.mu.Lock()

@@ -146,7 +146,7 @@ func TestAWaitHasALimit(t *testing.T) {
 			p.WaitTimeout = time.Hour
 		}), actortest.Config{})
 		at := actortest.Key("a")
-		call := w.Send(at, "work", nobodyWaits)
+		w.Send(at, "work", actortest.As("r"), nobodyWaits)
 		time.Sleep(50 * time.Minute)
 		synctest.Wait()
 		require.True(t, w.Resident(at), "its agent stays to end it")
@@ -154,7 +154,7 @@ func TestAWaitHasALimit(t *testing.T) {
 		time.Sleep(50 * time.Minute)
 		synctest.Wait()
 		require.Equal(t, sessions.StatusWaiting, w.Session(at).Status)
-		r := call.Failed(sessions.CodeAgentTimeout)
+		r := w.Send(at, "work", actortest.As("r")).Failed(sessions.CodeAgentTimeout)
 		require.Equal(t, 50*time.Minute+time.Hour, r.Turn.EndedAt.Sub(r.Turn.StartedAt))
 		require.Equal(t, "waitTimeout", r.Err.Details["limit"])
 		require.Equal(t, sessions.StatusFailed, w.Session(at).Status)
