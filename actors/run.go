@@ -55,8 +55,8 @@ type run struct {
 	summary    sessions.Summary   // stands for the beginning of history in what the model gets
 	summaries  int                // that were made for the next model call
 	iterations int
-	textBytes  int64 // of the whole turn
-	attempt    int   // the number of the next model call among its repetitions
+	textBytes  int64          // of the whole turn
+	attempt    int            // the number of the next model call among its repetitions
 	usage      sessions.Usage // that no commit has stored yet
 	summing    sessions.Usage // of a summary's call under way; not in usage yet
 	step       step
