@@ -146,7 +146,7 @@ type TurnWriter interface {
 	// A commit with Wait stores what the turn waits for; one with GoOn or End
 	// forgets it, but keeps of each answer enough to tell the same from another for
 	// as long as the session lives. The time between is added to the turn's
-	// WaitedMs. A commit that MayFollow refuses is INTERNAL, as is a wait for a call
+	// WaitedMs. One of frames alone leaves the wait as it is. A commit that MayFollow refuses is INTERNAL, as is a wait for a call
 	// that was answered as the same kind before.
 	//
 	// At the end of a turn, text that still waits for it becomes the next turns,

@@ -107,8 +107,8 @@ type AnsweredCalls struct {
 }
 
 // MayFollow returns INTERNAL unless the step may be stored of a turn in a state
-// that is not terminal: one that waits takes nothing but a step with GoOn or End,
-// and others none with GoOn.
+// that is not terminal: one that waits takes nothing but a step with GoOn or End, or
+// one of frames alone, and others none with GoOn.
 func (c CommitTurn) MayFollow(turn TurnStatus) error {
 	leads := 0
 	for _, on := range []bool{len(c.Wait) > 0, c.GoOn, c.End != nil} {
@@ -122,12 +122,21 @@ func (c CommitTurn) MayFollow(turn TurnStatus) error {
 		return Errorf(CodeInternal, "A step lets its turn wait, or go on, or end, and no two of these.")
 	case c.Steer && (len(c.Wait) > 0 || c.End != nil):
 		return Errorf(CodeInternal, "A step that lets its turn wait or end takes no more text in.")
-	case waits && !c.GoOn && c.End == nil:
-		return Errorf(CodeInternal, "The turn %q waits; its next step has to let it go on or end.", c.TurnID)
+	case waits && !c.EndsWait() && !c.onlyTells():
+		return Errorf(CodeInternal, "The turn %q waits; a step that is more than frames has to let it go on or end.", c.TurnID)
 	case !waits && c.GoOn:
 		return Errorf(CodeInternal, "The turn %q does not wait and cannot go on from a wait.", c.TurnID)
 	}
 	return checkWait(c.Wait)
+}
+
+// EndsWait reports whether a turn that waits does so no more after the step.
+func (c CommitTurn) EndsWait() bool { return c.GoOn || c.End != nil }
+
+// onlyTells reports whether the step stores frames and changes nothing.
+func (c CommitTurn) onlyTells() bool {
+	return len(c.Frames) > 0 && len(c.Messages) == 0 && len(c.State) == 0 && len(c.Wait) == 0 &&
+		!c.Steer && c.Summary == (Summary{}) && c.Resume == nil
 }
 
 // checkWait refuses calls that could not be told apart, or be answered.

@@ -72,11 +72,11 @@ func TestManyAnswersToACallAreReadOnce(t *testing.T) {
 
 func TestAStepFitsToWhetherItsTurnWaits(t *testing.T) {
 	call := []Pending{{CallID: "a", Kind: PendingApproval}}
-	end := &TurnEnd{Status: TurnIsCancelled}
+	end, told := &TurnEnd{Status: TurnIsCancelled}, []FrameBody{ChildChanged{}}
 	for _, c := range []CommitTurn{{}, {Steer: true}, {Wait: call}, {End: end}} {
 		require.NoError(t, c.MayFollow(TurnIsRunning))
 	}
-	for _, c := range []CommitTurn{{GoOn: true}, {GoOn: true, Steer: true}, {End: end}} {
+	for _, c := range []CommitTurn{{GoOn: true}, {GoOn: true, Steer: true}, {End: end}, {Frames: told}} {
 		require.NoError(t, c.MayFollow(TurnIsWaiting))
 	}
 	twice, nobody := []Pending{call[0], call[0]}, []Pending{{CallID: "a", Kind: "?"}}
@@ -84,7 +84,7 @@ func TestAStepFitsToWhetherItsTurnWaits(t *testing.T) {
 		{End: end, Steer: true}, {Wait: twice}, {Wait: nobody}} {
 		require.Equal(t, CodeInternal, CodeOf(c.MayFollow(TurnIsRunning)), "%+v", c)
 	}
-	for _, c := range []CommitTurn{{}, {Steer: true}, {Wait: call}, {GoOn: true, End: end}} {
+	for _, c := range []CommitTurn{{}, {Steer: true}, {Wait: call}, {GoOn: true, End: end}, {Frames: told, Messages: []Message{{}}}, {Frames: told, Steer: true}} {
 		require.Equal(t, CodeInternal, CodeOf(c.MayFollow(TurnIsWaiting)), "%+v", c)
 	}
 }

@@ -49,7 +49,7 @@ func (r *record) after(c sessions.CommitTurn, t *turn) (sessions.Status, error) 
 
 // moveWait takes the turn out of its wait, or into one, if the step does.
 func (r *record) moveWait(c sessions.CommitTurn, t *turn, next sessions.Status) {
-	if t.Status == sessions.TurnIsWaiting {
+	if t.Status == sessions.TurnIsWaiting && c.EndsWait() {
 		t.WaitedMs += max(int64(c.Now-t.WaitingSince), 0)
 		t.WaitingSince = 0
 		r.endWaited()

@@ -69,9 +69,9 @@ func (p *commitment) become(session *sessionRow, turn *turnRow, status sessions.
 	return nil
 }
 
-// leaveWait forgets what the turn has waited for, if it did.
+// leaveWait forgets what the turn has waited for, if it waits no more.
 func (p *commitment) leaveWait(t *tx, session *sessionRow, turn *turnRow) error {
-	if turn.Status != sessions.TurnIsWaiting {
+	if turn.Status != sessions.TurnIsWaiting || !p.c.EndsWait() {
 		return nil
 	}
 	turn.WaitedMs += max(int64(p.c.Now-turn.WaitingSince), 0)

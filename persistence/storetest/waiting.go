@@ -20,6 +20,31 @@ func testWaiting(t *testing.T, f Factory) {
 		w.now -= minute // the clock was set back
 		require.Zero(t, w.goOn(a).Turn.WaitedMs)
 	})
+	f.run(t, "a step of frames alone leaves a turn waiting", func(t *testing.T) {
+		w := newWorld(t, f)
+		a := w.accept(w.prompt(byKey("doc", "writer"), "question"))
+		before := w.await(a, w.approval("c1"), w.approval("c2"))
+		w.answered(a.Session, "c1", verdict(true))
+		c := w.step(a)
+		c.Frames = []sessions.FrameBody{sessions.ChildChanged{SessionID: "child", Status: sessions.RefIdle}}
+		w.now += minute
+		done := w.commit(c)
+		require.Len(t, done.Frames, 1)
+		require.Equal(t, before.Turn, done.Turn)
+		require.Equal(t, []sessions.Pending{before.Session.Pending[1]}, done.Session.Pending)
+		if f.Reopen != nil {
+			w.reopen()
+		}
+		require.Equal(t, done.Session, w.get(addressOf(a.Session)))
+		require.Equal(t, done.Turn, w.turnAt(a.Session.Fence.Incarnation, a.Turn.TurnID))
+		require.Len(t, w.waited(a).Pending, 2)
+		again := w.commit(c)
+		require.Len(t, again.Session.Pending, 1, "also when it is read first")
+		require.Equal(t, again.Session, w.get(addressOf(a.Session)))
+		w.answered(a.Session, "c2", verdict(true))
+		require.Equal(t, int64(minute), w.goOn(a).Turn.WaitedMs)
+		requireGapless(t, w.frames(a.Session.Fence.Incarnation))
+	})
 	f.run(t, "steps that do not fit are a fault and store nothing", func(t *testing.T) { waitsRefused(t, f) })
 	f.run(t, "the first step of an activation may let a turn go on", func(t *testing.T) {
 		w := newWorld(t, f)
