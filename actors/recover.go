@@ -2,7 +2,6 @@ package actors
 
 import (
 	"context"
-	"time"
 
 	"agenthost/sessions"
 )
@@ -130,7 +129,8 @@ func (r *run) takeStock(life context.Context) ([]plannedCall, *sessions.Error) {
 		return nil, errRestarted()
 	}
 	if !waits { // else its clock stands still
-		r.limitTime(rest.lastAt.Sub(r.turn.StartedAt) - time.Duration(r.turn.WaitedMs)*time.Millisecond)
+		r.away = max(0, r.deps.nowMs().Sub(rest.lastAt))
+		r.limitTime(usedAt(r.turn, rest.lastAt))
 	}
 	return planned, nil
 }
@@ -146,6 +146,7 @@ func (r *run) countAttempt(life context.Context) *sessions.Error {
 		r.wait.resume = resume
 		return nil
 	}
+	resume.AwayMs = r.away.Milliseconds()
 	err := r.persist(life, func(c *sessions.CommitTurn) func() {
 		c.Resume = resume
 		return func() {}
@@ -218,7 +219,7 @@ type leftovers struct {
 
 // leftOf collects what the frames of a turn tell beyond its messages.
 func (d *deps) leftOf(ctx context.Context, life sessions.Incarnation, turn sessions.Turn) (*leftovers, error) {
-	l := &leftovers{results: map[sessions.CallID]*callResult{}, asked: map[sessions.CallID]bool{}, lastAt: turn.StartedAt}
+	l := &leftovers{results: map[sessions.CallID]*callResult{}, asked: map[sessions.CallID]bool{}, lastAt: max(turn.StartedAt, turn.ResumedAt)}
 	if turn.Status == sessions.TurnIsWaiting {
 		var err error
 		if l.waits, err = d.store.WaitedCalls(ctx, life, turn.TurnID); err != nil {

@@ -39,6 +39,7 @@ type run struct {
 
 	clients []*tools.Mounted // the turn's tools that clients run; of the loop alone
 	tries   int              // of taking the turn up that its going on makes; set before it starts
+	away    time.Duration    // for how long nobody ran the turn that is taken up; of the loop alone
 	news    chan struct{}    // capacity 1: a call that waits was answered
 
 	stalled bool // the store could not take a commit; of the agent alone

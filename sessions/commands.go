@@ -312,14 +312,16 @@ type CommitTurn struct {
 	Model      string // what consumed it
 	Iterations int    // model calls of the turn so far
 	// Resume marks the first write of an activation that takes up a turn which a
-	// stop of the host cut short: it raises the session's epoch.
+	// stop of the host cut short: it raises the session's epoch, and sets the turn's
+	// ResumedAt.
 	Resume *TurnResume
 	End    *TurnEnd
 	// Wait, when not empty, makes the turn wait for clients to answer these calls,
 	// which are in call order. Its frame waiting is derived from it and stored
 	// last. It is not for a commit with End.
 	Wait []Pending
-	// GoOn says that a turn that waits runs again. Messages may come with it.
+	// GoOn says that a turn that waits runs again, and sets its ResumedAt. Messages
+	// may come with it.
 	GoOn bool
 	// Steer takes the text that waits for the turn into the history, behind
 	// Messages: see CommittedTurn.Steered. It is not for a commit with Wait or End.
@@ -363,7 +365,8 @@ type WithdrawnTurn struct {
 
 // TurnResume counts a try to take up a turn.
 type TurnResume struct {
-	Attempts int // tries after an unclean stop, this one included
+	Attempts int   // tries after an unclean stop, this one included
+	AwayMs   int64 // for how long nobody ran the turn, at least 0; it is added to its WaitedMs
 }
 
 // CommittedTurn is the answer to CommitTurn.

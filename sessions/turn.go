@@ -70,10 +70,14 @@ type Turn struct {
 	Limits TurnLimits `json:"-"`
 	// Inference holds for this turn: the request's over the profile's.
 	Inference Inference `json:"-"`
-	// WaitedMs is for how long the turn has waited for clients, in milliseconds,
-	// without the wait that began at WaitingSince, which is 0 unless it waits now.
+	// WaitedMs is for how long the turn has not run since its start, in milliseconds:
+	// it has waited for clients, or nobody was there to run it. The wait that began
+	// at WaitingSince, which is 0 unless it waits now, is not in it.
 	WaitedMs     int64 `json:"-"`
 	WaitingSince Time  `json:"-"`
+	// ResumedAt is when the turn last went on, after a wait or a stop of the host; 0
+	// if it never did.
+	ResumedAt Time `json:"-"`
 	// FirstFrame and LastFrame are the seqs of the turn's first frame and, once
 	// it is terminal, of its last; 0 when there is none yet.
 	FirstFrame, LastFrame int64 `json:"-"`

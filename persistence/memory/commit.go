@@ -26,7 +26,8 @@ func (s *Store) CommitTurn(ctx context.Context, c sessions.CommitTurn) (sessions
 			return sessions.CommittedTurn{}, err
 		}
 		if c.Resume != nil {
-			t.Attempts = c.Resume.Attempts
+			t.Attempts, t.ResumedAt = c.Resume.Attempts, c.Now
+			t.WaitedMs += c.Resume.AwayMs
 			r.session.Fence.Epoch++
 		}
 		for _, m := range c.Messages {

@@ -56,7 +56,7 @@ func (r *record) moveWait(c sessions.CommitTurn, t *turn, next sessions.Status) 
 	}
 	switch {
 	case c.GoOn:
-		t.Status = sessions.TurnIsRunning
+		t.Status, t.ResumedAt = sessions.TurnIsRunning, c.Now
 	case len(c.Wait) > 0:
 		t.Status, t.WaitingSince = sessions.TurnIsWaiting, c.Now
 		for _, call := range c.Wait {

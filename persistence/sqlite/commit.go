@@ -135,7 +135,8 @@ func (p *commitment) run(t *tx) (sessions.CommittedTurn, error) {
 		return none, err
 	}
 	if p.c.Resume != nil {
-		turn.Attempts = p.c.Resume.Attempts
+		turn.Attempts, turn.ResumedAt = p.c.Resume.Attempts, p.c.Now
+		turn.WaitedMs += p.c.Resume.AwayMs
 		if err := raiseEpoch(t, session); err != nil {
 			return none, err
 		}

@@ -19,7 +19,7 @@ type turnRow struct {
 const turnColumns = `num, sid, turn_id, request_id, status, created_ms, started_ms, ended_ms, iterations, attempts,
     input_tokens, output_tokens, cached_tokens, calls, error, max_iterations, prompt_timeout_ms,
     first_frame, last_frame, user_seq, final_seq, inference, steered,
-    wait_timeout_ms, waited_ms, waiting_since_ms`
+    wait_timeout_ms, waited_ms, waiting_since_ms, resumed_ms`
 
 const turnByID = `SELECT ` + turnColumns + ` FROM turns WHERE turn_id = ?`
 
@@ -29,7 +29,7 @@ func scanTurn(row scanner) (turnRow, error) {
 	err := row.Scan(&t.num, &t.life, &t.TurnID, &t.RequestID, &t.Status, &t.CreatedAt, &t.StartedAt, &t.EndedAt,
 		&t.Iterations, &t.Attempts, &t.Usage.InputTokens, &t.Usage.OutputTokens, &t.Usage.CachedTokens, &t.Usage.Calls,
 		&failure, &t.Limits.MaxIterations, &t.Limits.PromptTimeoutMs, &t.FirstFrame, &t.LastFrame, &t.UserSeq, &t.FinalSeq,
-		&inference, &t.steered, &t.Limits.WaitTimeoutMs, &t.WaitedMs, &t.WaitingSince)
+		&inference, &t.steered, &t.Limits.WaitTimeoutMs, &t.WaitedMs, &t.WaitingSince, &t.ResumedAt)
 	if err != nil {
 		return t, err
 	}
@@ -62,8 +62,10 @@ func saveTurn(t *tx, turn turnRow) error {
 		return err
 	}
 	_, err = t.exec(`UPDATE turns SET status = ?, ended_ms = ?, iterations = ?, attempts = ?, input_tokens = ?, output_tokens = ?,
-            cached_tokens = ?, calls = ?, error = ?, last_frame = ?, final_seq = ?, waited_ms = ?, waiting_since_ms = ? WHERE num = ?`,
+            cached_tokens = ?, calls = ?, error = ?, last_frame = ?, final_seq = ?, waited_ms = ?, waiting_since_ms = ?,
+            resumed_ms = ? WHERE num = ?`,
 		turn.Status, turn.EndedAt, turn.Iterations, turn.Attempts, turn.Usage.InputTokens, turn.Usage.OutputTokens,
-		turn.Usage.CachedTokens, turn.Usage.Calls, failure, turn.LastFrame, turn.FinalSeq, turn.WaitedMs, turn.WaitingSince, turn.num)
+		turn.Usage.CachedTokens, turn.Usage.Calls, failure, turn.LastFrame, turn.FinalSeq, turn.WaitedMs, turn.WaitingSince,
+		turn.ResumedAt, turn.num)
 	return err
 }

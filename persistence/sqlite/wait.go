@@ -56,6 +56,7 @@ func (p *commitment) goOn(t *tx, session *sessionRow, turn *turnRow) error {
 	if err := p.become(session, turn, sessions.TurnIsRunning, sessions.TurnResumed); err != nil {
 		return err
 	}
+	turn.ResumedAt = p.c.Now
 	return saveSession(t, session.Fence, session.Session)
 }
 

@@ -67,8 +67,12 @@ func testResume(t *testing.T, f Factory) {
 	key := byKey("doc", "writer")
 	a := w.accept(w.prompt(key, "question"))
 	c := w.step(a)
-	c.Resume = &sessions.TurnResume{Attempts: 2}
+	c.Resume = &sessions.TurnResume{Attempts: 2, AwayMs: 3 * minute}
+	require.Zero(t, a.Turn.ResumedAt)
 	resumed := w.commit(c)
+	require.EqualValues(t, 3*minute, resumed.Turn.WaitedMs)
+	require.Equal(t, c.Now, resumed.Turn.ResumedAt)
+	require.Equal(t, resumed.Turn, w.turnAt(a.Session.Fence.Incarnation, a.Turn.TurnID))
 	require.Equal(t, 2, resumed.Turn.Attempts)
 	require.Equal(t, a.Session.Fence.Epoch+1, resumed.Session.Fence.Epoch)
 	require.Equal(t, resumed.Session, w.get(key))

@@ -56,6 +56,7 @@ func testWaiting(t *testing.T, f Factory) {
 		require.Equal(t, a.Session.Fence.Epoch+1, done.Session.Fence.Epoch)
 		require.Equal(t, 1, done.Turn.Attempts)
 		require.Equal(t, sessions.TurnIsRunning, done.Turn.Status)
+		require.Equal(t, c.Now, done.Turn.ResumedAt)
 		require.Equal(t, done.Session, w.get(addressOf(a.Session)))
 	})
 	f.run(t, "the bound of a wait is kept with the turn", func(t *testing.T) {
