@@ -17,6 +17,17 @@ func (c *connection) ask(ctx context.Context, args api.PromptArgs, onFrame func(
 	if args.RequestID == "" {
 		args.RequestID = sessions.RequestID(uuid.NewString())
 	}
+	var result *api.PromptResult
+	err := c.cancelling(ctx, api.CancelArgs{Address: args.Address, RequestID: args.RequestID}, func() (err error) {
+		result, err = c.Prompt(ctx, args, onFrame)
+		return err
+	})
+	return result, err
+}
+
+// cancelling does what waits for a turn, and cancels the turn at SIGINT; a second one
+// ends the process.
+func (c *connection) cancelling(ctx context.Context, cancel api.CancelArgs, do func() error) error {
 	interrupted, stop := signal.NotifyContext(ctx, syscall.SIGINT)
 	defer stop()
 	cancelled := make(chan struct{})
@@ -24,13 +35,13 @@ func (c *connection) ask(ctx context.Context, args api.PromptArgs, onFrame func(
 		defer close(cancelled)
 		stop()
 		if ctx.Err() == nil {
-			// Should it fail, the prompt's own reply says why.
-			_, _ = c.Cancel(ctx, api.CancelArgs{Address: args.Address, RequestID: args.RequestID})
+			// Should it fail, what is waited for says why.
+			_, _ = c.Cancel(ctx, cancel)
 		}
 	})
-	result, err := c.Prompt(ctx, args, onFrame)
+	err := do()
 	if !unhook() {
 		<-cancelled
 	}
-	return result, err
+	return err
 }

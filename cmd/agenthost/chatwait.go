@@ -22,16 +22,21 @@ var errLeft = errors.New("the user has left; the turn goes on waiting")
 func (a *app) promptInChat(ctx context.Context, conn *connection, lines lineReader, args api.PromptArgs) error {
 	args.RequestID, args.Wait = sessions.RequestID(uuid.NewString()), api.WaitPending
 	printer := a.newFramePrinter()
-	for {
-		// The same request again joins its turn, whose frames the printer knows.
-		result, err := a.promptWith(ctx, conn, args, printer)
-		if err != nil || result.Status != api.PromptWaiting {
+	result, err := a.promptWith(ctx, conn, args, printer)
+	if err != nil || result.Status != api.PromptWaiting {
+		return err
+	}
+	for pending := result.Pending; len(pending) > 0; {
+		if err := a.askUser(ctx, conn, lines, args, pending[0]); err != nil {
 			return err
 		}
-		if err := a.askUser(ctx, conn, lines, args, result.Pending[0]); err != nil {
+		// The prompt is not sent again: when its turn has ended and its request is
+		// forgotten, that would be another turn.
+		if pending, err = a.followTurn(ctx, conn, args, result.TurnID, printer); err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
 // askUser asks the user about a call that waits, and does what he says. That another

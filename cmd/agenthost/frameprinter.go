@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -16,7 +17,8 @@ type framePrinter struct {
 	step, attempt int
 	printed       int64 // bytes of the step's text
 	midLine       bool
-	seen          int64 // the last numbered frame
+	seen          int64           // the last numbered frame
+	cursor        sessions.Cursor // the position after it
 }
 
 func (a *app) newFramePrinter() *framePrinter {
@@ -33,7 +35,7 @@ func (p *framePrinter) print(f sessions.Frame) error {
 		if f.Seq <= p.seen {
 			return nil
 		}
-		p.seen = f.Seq
+		p.seen, p.cursor = f.Seq, f.Cursor
 	}
 	switch body := f.Body.(type) {
 	case sessions.Delta:
@@ -57,6 +59,9 @@ func (p *framePrinter) print(f sessions.Frame) error {
 	}
 	return nil
 }
+
+// after is the position after the last frame that was shown.
+func (p *framePrinter) after() sessions.Cursor { return cmp.Or(p.cursor, "0") }
 
 // text shows what is new of a part. A part may come twice, streamed and kept.
 func (p *framePrinter) text(part sessions.TextPart) error {
