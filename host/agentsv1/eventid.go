@@ -36,6 +36,10 @@ const (
 	stageItem  int64 = 1 + iota // it has an item
 	stagePart                   // with a part
 	stageDelta                  // which has text
+	// Those of one that does not become part of the history.
+	stageTextDone // all of it was told
+	stagePartDone // and its part ended
+	stageItemDone // and its item
 )
 
 const eventPrefix = "evt_"

@@ -42,23 +42,42 @@ func (v *visit) listSessions(named) error {
 	if err := checkMetadata(args.Label); err != nil {
 		return err
 	}
-	got, err := v.access.SessionList(v.ctx(), args)
+	views, more, err := v.sessionPage(args)
 	if err != nil {
 		return err
 	}
-	var views []sessionView
-	var size int64
-	for _, s := range got.Sessions {
-		view, err := viewSession(v.ctx(), v.access, s)
+	return v.reply(listOf(views, more))
+}
+
+// sessionPage returns the sessions of a page, and whether there are more behind them.
+// One that is deleted while the page is made is not on it; a page is only empty when
+// there are no more, since clients end their walk there.
+func (v *visit) sessionPage(args *api.SessionListArgs) (views []sessionView, more bool, err error) {
+	for {
+		got, err := v.access.SessionList(v.ctx(), args)
 		if err != nil {
-			return err
+			return nil, false, err
 		}
-		views = append(views, view)
-		if size += view.Agent.bytes(); size > v.pageBytes() {
-			break
+		var size int64
+		for i, s := range got.Sessions {
+			view, err := viewSession(v.ctx(), v.access, s)
+			switch sessions.CodeOf(err) {
+			case "":
+			case sessions.CodeSessionNotFound, sessions.CodeSessionDeleted:
+				continue
+			default:
+				return nil, false, err
+			}
+			views = append(views, view)
+			if size += view.Agent.bytes(); size > v.pageBytes() {
+				return views, got.NextCursor != "" || i+1 < len(got.Sessions), nil
+			}
 		}
+		if len(views) > 0 || got.NextCursor == "" {
+			return views, got.NextCursor != "", nil
+		}
+		args.Cursor = got.NextCursor
 	}
-	return v.reply(listOf(views, got.NextCursor != "" || len(views) < len(got.Sessions)))
 }
 
 // updateBody changes a session.

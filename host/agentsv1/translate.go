@@ -167,8 +167,9 @@ func (t *translator) message(m sessions.Message) []event {
 	defer func() { t.turn.seq = m.Seq + int64(len(m.ToolCalls)) }() // each call has a result, behind its message
 	switch m.Role {
 	case sessions.RoleUser:
-		added := t.itemEvent(t.place(), "added", t.maker.message(m), nil)
-		return append([]event{added}, t.begin()...)
+		events := t.giveUpText()
+		events = append(events, t.itemEvent(t.place(), "added", t.maker.message(m), nil))
+		return append(events, t.begin()...)
 	case sessions.RoleAssistant:
 		return t.answer(m)
 	case sessions.RoleTool, sessions.RoleSystem:

@@ -87,15 +87,39 @@ func (t *translator) unsent(text string) string {
 	return text[x.sent:]
 }
 
-// cutText ends a text that does not become part of the history.
-func (t *translator) cutText() []event {
-	if !t.turn.text.open {
-		t.clearText()
+// cutText ends a text that does not become part of the history. Its end goes by stages
+// as its beginning does: who comes back in the middle of it may be the only one to know
+// of the text.
+func (t *translator) cutText() (events []event) {
+	x := &t.turn.text
+	defer t.clearText()
+	if !x.open {
 		return nil
 	}
-	text := t.turn.text.all.String()
-	return t.closeText(text, messageItem{ID: t.idOfText(), Type: "message", Role: sessions.RoleAssistant, Status: itemIncomplete,
-		Content: []contentView{{Type: "output_text", Text: &text}}, TurnID: t.turn.id})
+	text := x.all.String()
+	part := contentView{Type: "output_text", Text: &text}
+	if x.stage < stageTextDone {
+		events = append(events, t.partEvent(t.textPlace(stageTextDone), "output_text.done", "text", text))
+	}
+	if x.stage < stagePartDone {
+		events = append(events, t.partEvent(t.textPlace(stagePartDone), "content_part.done", "part", part))
+	}
+	if x.stage < stageItemDone {
+		done := messageItem{ID: t.idOfText(), Type: "message", Role: sessions.RoleAssistant, Status: itemIncomplete,
+			Content: []contentView{part}, TurnID: t.turn.id}
+		events = append(events, t.itemEvent(t.textPlace(stageItemDone), "done", done, &x.index))
+	}
+	t.turn.index = x.index // those who do not know of the text count without it
+	return events
+}
+
+// giveUpText ends a text that a stop of the host has cut, before a message that its
+// model call has not seen: the call is made again behind that.
+func (t *translator) giveUpText() []event {
+	done := t.turn.done
+	events := t.cutText()
+	t.turn.done = done
+	return events
 }
 
 // closeText ends the open item.
