@@ -265,7 +265,11 @@ func TestReadersOfOneTurnSeeTheSame(t *testing.T) {
 	id := w.made("", "idle")
 	readers := []*follower{w.attach(id, ""), w.attach(id, ""), w.attach(id, "")}
 	require.NoError(t, w.sessions().Events.New(w.ctx(), id, saying("k", "go on")))
-	for _, part := range []oracle.Part{oracle.TextDelta{Text: "a"}, oracle.TextDelta{Text: "b"}, oracle.ToolCall{ID: "c", Function: "/builtin/echo", Args: `{"text":"x"}`},
+	d.parts <- oracle.TextDelta{Text: "a"}
+	for _, r := range readers { // who are up to date from here on: before, a reader may have read what the store had by then
+		require.Equal(t, "a", deltas(r.until("agent.session.turn.output_text.delta")))
+	}
+	for _, part := range []oracle.Part{oracle.TextDelta{Text: "b"}, oracle.ToolCall{ID: "c", Function: "/builtin/echo", Args: `{"text":"x"}`},
 		oracle.Stop{Reason: oracle.StopCalls}, oracle.TextDelta{Text: "c"}, oracle.Stop{Reason: oracle.StopDone}} {
 		d.parts <- part
 	}
