@@ -55,7 +55,7 @@ soak: ## over two thousand kills, each fuzz target for SOAKTIME, then the tests 
 	$(GO) test -race -count 5 -timeout 60m ./...
 	$(GO) test -count 1 -timeout 3h ./tests/model -histories $(HISTORIES) -rounds 5000
 	$(GO) test -count 1 -timeout 1h ./tests/races -rounds 1000
-	cd tests/agentsv1 && $(GO) test -count 1 -timeout 1h . -run ByChance -walks 500
+	cd tests/agentsv1 && $(GO) test -count 1 -timeout 1h . -run 'ByChance|Kills' -walks 500 -kills 60
 
 lint: $(GOLANGCI) $(DEADCODE) ## linters, formatting, unreachable functions
 	$(GOLANGCI) run ./...
