@@ -97,13 +97,15 @@ func (l localAgents) Start(ctx context.Context, child sessions.Ref, request sess
 			"The prompt has %d bytes; a message may have %d.", len(prompt), limit)
 	}
 	accepted, reply := make(chan PromptAccepted, 1), make(chan PromptReply, 1)
+	gone := make(chan struct{})
+	defer close(gone) // who waits for the turn's end follows it, and needs no agent for that
 	l.deps.send(l.deps.root, &Prompt{
 		Owner: l.owner, At: sessions.Address{ID: child.SessionID}, Content: sessions.Text(prompt),
 		Request: sessions.Request{
 			ID:          request,
 			Fingerprint: sha256.Sum256(fmt.Appendf(nil, "subagent %q %q", child.SessionID, prompt)),
 		},
-		Accepted: accepted, Reply: reply, Trace: trace.SpanContextFromContext(ctx),
+		Accepted: accepted, Reply: reply, Gone: gone, Trace: trace.SpanContextFromContext(ctx),
 	})
 	select {
 	case a := <-accepted:

@@ -36,3 +36,20 @@ func TestACompanionEndsWhileItsParentsTurnWaits(t *testing.T) {
 	mustAnswer(w, at, pending[0].CallID, gives(`1`))
 	require.Equal(t, "done", call.Completed())
 }
+
+// A sub-agent whose turn waits for clients need not stay in memory for its parent.
+func TestASubagentThatWaitsLeavesMemory(t *testing.T) {
+	o := family(acts("begin", asks(helper("ask", "long work")), text("done")), acts("long work", calls("/ui/ask"), text("42")))
+	w := world(t, o, nil, guarded, delegating, shortTTL)
+	at := actortest.Key("a")
+	call := w.Send(at, "begin")
+	call.Accepted()
+	w.Eventually(func() bool { return len(refsOf(t, w, at)) == 1 }, "that the sub-agent is there")
+	child := actortest.ID(refsOf(t, w, at)[0].SessionID)
+	pending := awaitWaiting(w, child)
+	awaitEvicted(w, child)
+	require.True(t, w.Resident(at))
+	mustAnswer(w, child, pending[0].CallID, gives(`1`))
+	require.Equal(t, "done", call.Completed())
+	w.AwaitIdle()
+}
