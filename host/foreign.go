@@ -42,7 +42,7 @@ func (a *Access) logElsewhere(ctx context.Context, at sessions.Address, asked st
 	foreign, err := a.host.store.Elsewhere(ctx, a.caller.Owner, at)
 	if err == nil && foreign {
 		a.host.config.Logger.Warn("a session of another owner was asked for", "owner", a.caller.Owner, "key", a.caller.Key,
-			"args", asked)
+			"args", asked, "session", at.ID)
 	}
 }
 

@@ -61,7 +61,7 @@ func (a *app) connect(ctx context.Context) (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	address := c.Listen
+	address := reachable(c.Listen)
 	if c.TLS.On() {
 		address = schemeOf(c) + address
 	}
@@ -73,7 +73,7 @@ func (a *app) connect(ctx context.Context) (*connection, error) {
 	case port == "0" || client.NobodyListens(err):
 		return a.embed(ctx, c)
 	default:
-		return nil, fmt.Errorf("%w; the address is %s, name another host with --host", err, c.Listen)
+		return nil, fmt.Errorf("%w; the address is %s, name another host with --host", err, address)
 	}
 }
 

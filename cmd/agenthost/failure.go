@@ -41,6 +41,9 @@ func (a *app) report(command *cobra.Command, err error) int {
 		return exitUnreachable
 	default:
 		a.complain("%s", describe(err))
+		if sessions.CodeOf(err) == sessions.CodeUnauthenticated {
+			a.complain("agenthost: the key is read from AGENTHOST_KEY, or from the file that --key-file names")
+		}
 	}
 	return exitFailed
 }

@@ -48,7 +48,7 @@ func (p *framePrinter) print(f sessions.Frame) error {
 		return p.note("← " + outcome(body) + fmt.Sprintf(" (%d ms)", body.DurationMs))
 	case sessions.Waiting:
 		for _, call := range body.Pending {
-			if err := p.note(waitsFor(call)); err != nil {
+			if err := p.noteWhole(waitsFor(call)); err != nil {
 				return err
 			}
 		}
@@ -103,10 +103,15 @@ func (p *framePrinter) endLine() error {
 
 // note shows a line beside the text.
 func (p *framePrinter) note(line string) error {
+	return p.noteWhole(oneLine(line, tableWidth))
+}
+
+// noteWhole shows a line beside the text in its whole length.
+func (p *framePrinter) noteWhole(line string) error {
 	if err := p.endLine(); err != nil {
 		return err
 	}
-	p.app.complain("%s", p.app.dim(p.app.stderr, oneLine(line, tableWidth)))
+	p.app.complain("%s", p.app.dim(p.app.stderr, oneLine(line, len(line))))
 	return nil
 }
 

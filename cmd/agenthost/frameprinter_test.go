@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,6 +44,12 @@ func TestWhatToolsDoStandsBetweenTheLinesOfText(t *testing.T) {
 		sessions.CallEnded{CallID: "c", Output: json.RawMessage(`2`), DurationMs: 7}, text(2, 1, 0, "It is 2\n"))
 	require.Equal(t, "Let me see\nIt is 2\n", out)
 	require.Equal(t, "→ /a/b {\"x\":1}\n← 2 (7 ms)\n", errs)
+}
+
+func TestTheIDOfACallThatWaitsIsNeverCut(t *testing.T) {
+	call := sessions.Pending{Path: "/client/" + strings.Repeat("pick", 20), CallID: "call_01a22ba7561e7db2b6ae74cc7e0abd2b"}
+	_, errs := printed(t, sessions.Waiting{Pending: []sessions.Pending{call}})
+	require.Equal(t, "… "+call.Path+" waits for the client's answer: call "+string(call.CallID)+"\n", errs)
 }
 
 func TestAFailedCallShowsItsCode(t *testing.T) {

@@ -27,10 +27,14 @@ func (a *app) greet(ctx context.Context, h *runningHost, c *config.Config, liste
 	for _, listener := range listeners[1:] {
 		places += " and unix:" + listener.Addr().String()
 	}
+	keys := ""
+	if h.DemandsKeys() {
+		keys = "  keys    each request needs one; commands read it from AGENTHOST_KEY or --key-file\n"
+	}
 	profile, oracle := firstProfile(c)
-	_, err = fmt.Fprintf(a.stdout, "agenthost %s listens on %s\n  store   %s (%s)\n  oracle  %s\n  try     %s\n",
-		info.Version, places, info.Store, durabilityText(c.Durability), oracleText(c, h.profiles[profile].Oracle.Name()),
-		a.invocation()+" prompt"+hostFlag(schemeOf(c), address)+profileFlag(profile)+" --target demo "+shellQuote(firstPrompt(oracle)))
+	_, err = fmt.Fprintf(a.stdout, "agenthost %s listens on %s\n  store   %s (%s)\n  oracle  %s\n%s  try     %s\n",
+		info.Version, places, info.Store, durabilityText(c.Durability), oracleText(c, h.profiles[profile].Oracle.Name()), keys,
+		a.invocation()+" prompt"+hostFlag(schemeOf(c), reachable(address))+profileFlag(profile)+" --target demo "+shellQuote(firstPrompt(oracle)))
 	return err
 }
 

@@ -75,6 +75,15 @@ func TestTablesFitTheirWidth(t *testing.T) {
 	require.True(t, strings.HasSuffix(lines[2], "z z"))
 }
 
+func TestAHostOnAllAddressesIsReachedOnThisMachine(t *testing.T) {
+	for address, want := range map[string]string{
+		"0.0.0.0:7777": "127.0.0.1:7777", "[::]:1": "127.0.0.1:1", ":2": "127.0.0.1:2",
+		"192.0.2.1:7777": "192.0.2.1:7777", "[::1]:7777": "[::1]:7777", "box.example:7777": "box.example:7777", "odd": "odd",
+	} {
+		require.Equal(t, want, reachable(address), address)
+	}
+}
+
 func TestWithoutKeysOnlyThisMachineIsListenedTo(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:0", "127.8.9.10:0", "[::1]:0", "localhost:0"} {
 		at, err := resolve(address)

@@ -53,7 +53,7 @@ only a hash of it. What is said about it goes to stderr.`,
 			if json {
 				return a.printJSON(made)
 			}
-			a.complain("key %s for %s, a %s; it is not shown again", made.Key.ID, made.Key.Owner, made.Key.Role)
+			a.complain("key %s for %s, of the role %s; it is not shown again", made.Key.ID, made.Key.Owner, made.Key.Role)
 			_, err = fmt.Fprintln(a.stdout, made.Secret)
 			return err
 		})

@@ -19,6 +19,16 @@ func resolve(address string) (*net.TCPAddr, error) {
 	return resolved, nil
 }
 
+// reachable returns where this machine reaches what listens on an address. All
+// addresses are none that a request could be for.
+func reachable(address string) string {
+	name, port, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(name); err != nil || name != "" && (ip == nil || !ip.IsUnspecified()) {
+		return address
+	}
+	return net.JoinHostPort("127.0.0.1", port)
+}
+
 // checkReach refuses a host that asks for no keys at an address that other machines
 // could reach: whoever reaches it could do everything.
 func checkReach(address string, at *net.TCPAddr, demandsKeys bool) error {

@@ -45,8 +45,8 @@ type Config struct {
 	TLS *tls.Config
 	// Metrics answers GET /metrics; nil means that there is nothing at that path.
 	Metrics http.Handler
-	// Agents answers /v1/agents and all below it; nil means that there is nothing at
-	// these paths. It finds out by itself who makes a request.
+	// Agents answers /v1/agents, /v1/vaults and all below them, which are that API's;
+	// nil means that there is nothing at these paths. It finds out by itself who makes a request.
 	Agents Agents
 	// PingEvery is the time between pings of a WebSocket; 20 s.
 	PingEvery time.Duration

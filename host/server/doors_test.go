@@ -218,6 +218,10 @@ func TestTheAgentsAPIRefusesInItsOwnWords(t *testing.T) {
 	status, body = answer("/v1/agents", "")
 	require.Equal(t, http.StatusTeapot, status)
 	require.EqualValues(t, sessions.CodeHostStopping, body)
-	status, _ = answer("/v1/agentsx", "")
-	require.Equal(t, http.StatusNotFound, status)
+	status, _ = answer("/v1/vaults/v", "")
+	require.Equal(t, http.StatusTeapot, status)
+	for _, path := range []string{"/v1/agentsx", "/v1/vaultsx"} {
+		status, _ = answer(path, "")
+		require.Equal(t, http.StatusNotFound, status, path)
+	}
 }

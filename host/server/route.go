@@ -20,6 +20,7 @@ const (
 	pathReady    = "/readyz"
 	pathMetrics  = "/metrics"
 	pathAgents   = "/v1/agents"
+	pathVaults   = "/v1/vaults"
 )
 
 // callerHandler handles a request whose caller is known.
@@ -71,8 +72,12 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request, caller api.Call
 	s.config.Metrics.ServeHTTP(w, r)
 }
 
-// isAgents reports whether a path is that of the Agents API, or below it.
-func isAgents(path string) bool { return path == pathAgents || strings.HasPrefix(path, pathAgents+"/") }
+// isAgents reports whether a path is the Agents API's: one of its roots, or below it.
+func isAgents(path string) bool {
+	return slices.ContainsFunc([]string{pathAgents, pathVaults}, func(root string) bool {
+		return path == root || strings.HasPrefix(path, root+"/")
+	})
+}
 
 // agents lets another handler answer, as it sees fit.
 func (s *Server) agents(w http.ResponseWriter, r *http.Request) { s.config.Agents.ServeHTTP(w, r) }

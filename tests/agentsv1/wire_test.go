@@ -24,8 +24,9 @@ func TestWhatIsNotThereIsAnsweredAlike(t *testing.T) {
 		require.Equal(t, notFound, textOf(w, response), path)
 		require.Regexp(t, "^req_[0-9a-f]{32}$", response.Header.Get("X-Request-Id"))
 	}
-	for _, path := range []string{"/vaults", "/environments/x", "/sessions/" + id + "/artifacts", "/sessions/" + id + "/traces", "/a/b"} {
-		response := w.plain("GET", "/v1/agents"+path, "", nil)
+	for _, path := range []string{"agents/environments/x", "agents/sessions/" + id + "/artifacts", "agents/sessions/" + id + "/traces",
+		"agents/a/b", "agents/vaults", "vaults", "vaults/v/credentials"} {
+		response := w.plain("GET", "/v1/"+path, "", nil)
 		require.Equal(t, 404, response.StatusCode, path)
 		require.Contains(t, textOf(w, response), `"code":"unsupported_operation"`, path)
 	}
