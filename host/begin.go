@@ -25,7 +25,7 @@ func (a *Access) SessionBegin(ctx context.Context, n NewSession) (sessions.Sessi
 		return sessions.Session{}, err
 	}
 	made, err := a.host.store.CreateSession(ctx, sessions.CreateSession{
-		Owner: a.caller.Owner, NewID: newSessionID(), Profile: n.Profile, Labels: n.Labels, State: n.State,
+		Owner: a.caller.Owner, NewID: newSessionID(), Profile: n.Profile, AgentID: n.AgentID, Labels: n.Labels, State: n.State,
 		Request: a.request(n.RequestID, n.Fingerprint), Now: a.now(),
 	})
 	if err != nil {

@@ -67,7 +67,7 @@ func (a *Access) SessionList(ctx context.Context, args *api.SessionListArgs) (*a
 	}
 	page, err := a.host.store.Sessions(ctx, sessions.SessionQuery{
 		Owner: a.owner(args.Owner), TargetKey: args.TargetKey, Profile: args.ProfileKey,
-		Statuses: args.Status, Parent: args.Parent(), Labels: args.Label,
+		Statuses: args.Status, Parent: args.Parent(), Agent: args.AgentID, Labels: args.Label,
 		Limit: args.PageLimit(), Cursor: args.Cursor, ByID: args.ByID, Ascending: args.Ascending,
 	})
 	if err != nil {

@@ -14,6 +14,7 @@ type CreateSession struct {
 	At             Address   // its id, its key, both, or neither
 	NewID          SessionID // the id to use when At has none
 	Profile        string    // the profile of a session without a key
+	AgentID        AgentID   // the saved agent it is made from, "" for none; nobody looks for it
 	Title          string
 	Labels         map[string]string
 	ParentID       SessionID // "" for a root; SESSION_NOT_FOUND when it does not exist
@@ -257,6 +258,7 @@ type AcceptTurn struct {
 // NewSession is what a session begins with that is made for its first prompt.
 type NewSession struct {
 	Profile string
+	AgentID AgentID // as in CreateSession
 	Labels  map[string]string
 	State   map[string]json.RawMessage // named values
 }

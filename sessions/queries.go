@@ -19,6 +19,7 @@ type SessionQuery struct {
 	Profile   string
 	Statuses  []Status
 	Parent    *SessionID // nil any, "" roots only
+	Agent     *AgentID   // nil any, "" those made from none
 	Labels    map[string]string
 	Limit     int
 	Cursor    string

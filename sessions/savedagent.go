@@ -7,7 +7,8 @@ import "encoding/json"
 type AgentID string
 
 // SavedAgent is what an owner has saved to make sessions from. It is configuration,
-// as keys are: no session knows it, and no delete or clear of sessions touches it.
+// as keys are: sessions that were made from it know its id and nothing more, and no
+// delete or clear of sessions touches it.
 type SavedAgent struct {
 	ID      AgentID
 	Owner   Owner

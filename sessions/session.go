@@ -25,7 +25,8 @@ type Session struct {
 	ParentID       SessionID         `json:"parentId,omitempty"`
 	ParentLocation Location          `json:"parentLocation,omitempty"`
 	ForkedFrom     SessionID         `json:"forkedFrom,omitempty"`
-	TurnCount      int64             `json:"turnCount"` // turns that started and ended
+	AgentID        AgentID           `json:"agentId,omitempty"` // the saved agent it was made from, which may be no more; "" for none
+	TurnCount      int64             `json:"turnCount"`         // turns that started and ended
 	MessageCount   int64             `json:"messageCount"`
 	Queued         int64             `json:"queued"` // turns waiting for their start
 	CreatedAt      Time              `json:"createdAt"`

@@ -76,8 +76,9 @@ type SessionWriter interface {
 
 	// ForkSession copies messages into a new session of the same profile, up to
 	// one of them or to the last step stored; calls that are open there get
-	// results that say so. State is copied with the last message only, and the
-	// newest Summary that stands for nothing else than what was copied.
+	// results that say so. State, and with it the saved agent that the session was
+	// made from, are copied with the last message only, and of summaries the newest
+	// that stands for nothing else than what was copied.
 	// SESSION_NOT_FOUND, SESSION_DAMAGED; INVALID_REQUEST when there is no such
 	// message; CONFLICT when the new id or key is in use. A repeat of a claimed
 	// request id returns the fork there is.

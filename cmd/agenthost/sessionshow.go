@@ -39,6 +39,7 @@ func (a *app) printSession(s sessions.Session) error {
 	add("status", string(s.Status))
 	add("target", s.TargetKey)
 	add("profile", s.ProfileKey)
+	add("agent", string(s.AgentID))
 	add("title", s.Title)
 	add("labels", labelText(s.Labels))
 	add("parent", string(s.ParentID))

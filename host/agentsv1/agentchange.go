@@ -60,6 +60,7 @@ func (v *visit) change(a *sessions.SavedAgent, body savedBody) error {
 	if !body.Metadata.IsZero() {
 		a.Metadata, _ = body.Metadata.Value()
 	}
+	asked.Name = a.Name // so that what bounds the settings bounds those of a session too
 	a.Settings, err = json.Marshal(asked)
 	return err
 }

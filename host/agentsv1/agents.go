@@ -44,10 +44,8 @@ func (v *visit) viewSaved(a sessions.SavedAgent) (agentListed, error) {
 	}
 	view := agentListed{agentView: viewAgent(v.access, a.Profile, asked), Object: "agent",
 		CreatedAt: unix(a.CreatedAt), UpdatedAt: unix(a.UpdatedAt), Metadata: a.Metadata}
-	view.ID, view.Instructions, view.Name = string(a.ID), asked.Instructions, nil
-	if a.Name != "" {
-		view.Name = &a.Name
-	}
+	view.as(a.ID, a.Name)
+	view.Instructions = asked.Instructions
 	return view, nil
 }
 
@@ -150,5 +148,6 @@ func (v *visit) savedSettings(id string) (profile string, s settings, err error)
 	if err == nil {
 		err = json.Unmarshal(a.Settings, &s)
 	}
+	s.Name = a.Name
 	return a.Profile, s, err
 }

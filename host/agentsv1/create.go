@@ -98,9 +98,9 @@ func checkMetadata(metadata map[string]string) error {
 // another's or nobody's.
 var errUnknownAgent = invalid("agent_id", "This host has no agent of this id.")
 
-// agentOf finds who is to answer: the profile, and the settings of the agent if it is
+// agentFor finds who is to answer: the profile, and the settings of the agent if it is
 // a saved one.
-func (v *visit) agentOf(b *createBody) (profile string, s settings, err error) {
+func (v *visit) agentFor(b *createBody) (profile string, s settings, err error) {
 	model, _ := b.Agent.Model.Value()
 	if b.AgentID == "" && model == "" {
 		return "", s, invalid("agent.model", "A session needs an agent_id, or an agent with a model.")
@@ -204,7 +204,7 @@ func (v *visit) make(b *createBody, content []sessions.Content, key idempotencyK
 			return s.ID, turn, err
 		}
 	}
-	profile, inherited, err := v.agentOf(b)
+	profile, inherited, err := v.agentFor(b)
 	if err != nil {
 		return "", "", err
 	}
@@ -222,6 +222,9 @@ func (v *visit) make(b *createBody, content []sessions.Content, key idempotencyK
 	args := asked.prompt(api.Address{}, content)
 	made := host.NewSession{NewSession: sessions.NewSession{Profile: profile, Labels: b.Metadata,
 		State: map[string]json.RawMessage{settingsName: state}}, Asks: args.Inference(), RequestID: key.of("create"), Fingerprint: asks}
+	if isSavedAgent(b.AgentID) {
+		made.AgentID = sessions.AgentID(b.AgentID)
+	}
 	if content == nil {
 		s, err := v.access.SessionBegin(v.ctx(), made)
 		return s.ID, "", err

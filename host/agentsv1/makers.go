@@ -14,7 +14,7 @@ func (t *translator) turnEvent(id sessions.TurnID, name string, status turnStatu
 		if err != nil {
 			return nil, err
 		}
-		view := viewTurn(got.Turn.Turn, sessions.Session{ID: t.at.SessionID, ProfileKey: t.profile}, "")
+		view := viewTurn(got.Turn.Turn, t.session, "")
 		view.Status = status
 		members := map[string]any{"session_id": t.at.SessionID, "turn_id": id}
 		switch status {
@@ -68,7 +68,7 @@ func (t *translator) partEvent(at position, name, member string, value any) even
 
 // child is an event about a sub-session.
 func (t *translator) child(c sessions.ChildChanged) event {
-	name, parent := "active", sessions.Session{ID: t.at.SessionID, ProfileKey: t.profile}
+	name, parent := "active", t.session
 	if !t.turn.kids[c.SessionID] {
 		name = "created"
 	}

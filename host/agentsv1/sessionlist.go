@@ -29,11 +29,14 @@ func (v *visit) listSessions(named) error {
 	if err != nil {
 		return err
 	}
-	if isSavedAgent(v.query.Get("agent_id")) {
-		return invalid("agent_id", "Sessions are listed by the profile that answers them; of a saved agent they have a copy, and do not know it.")
-	}
 	args := &api.SessionListArgs{ByID: true, Ascending: q.ascending, Cursor: q.after, Limit: &q.limit,
-		ParentID: api.Null[sessions.SessionID](), ProfileKey: v.query.Get("agent_id"), Label: map[string]string{}, AnyLabel: true}
+		ParentID: api.Null[sessions.SessionID](), Label: map[string]string{}, AnyLabel: true}
+	switch id := v.query.Get("agent_id"); {
+	case isSavedAgent(id):
+		args.AgentID = new(sessions.AgentID(id))
+	case id != "":
+		args.ProfileKey, args.AgentID = id, new(sessions.AgentID(""))
+	}
 	for name := range v.query {
 		if key, ok := strings.CutPrefix(name, "metadata["); ok {
 			args.Label[strings.TrimSuffix(key, "]")] = v.query.Get(name)

@@ -72,14 +72,21 @@ func viewUsage(u sessions.Usage) usageView {
 		OutputTokens: u.OutputTokens, TotalTokens: u.Tokens()}
 }
 
+// agentOf returns the id of a session's agent: of a saved one, else of its profile.
+func agentOf(s sessions.Session) string { return cmp.Or(string(s.AgentID), s.ProfileKey) }
+
 // viewSession returns a session as this API shows it.
 func viewSession(ctx context.Context, access *host.Access, s sessions.Session) (sessionView, error) {
 	asked, err := settingsOf(ctx, access, s)
 	if err != nil {
 		return sessionView{}, err
 	}
+	agent := viewAgent(access, s.ProfileKey, asked)
+	if s.AgentID != "" {
+		agent.as(s.AgentID, asked.Name)
+	}
 	view := sessionView{
-		ID: string(s.ID), Object: "agent.session", Agent: viewAgent(access, s.ProfileKey, asked),
+		ID: string(s.ID), Object: "agent.session", Agent: agent,
 		CreatedAt: unix(s.CreatedAt), LastActiveAt: unix(s.LastActiveAt), Environment: environmentView{"none"},
 		Metadata: s.Labels, RequiredActions: actionsOf(s), Status: statusOf(s), Usage: viewUsage(s.Usage), VaultIDs: []string{},
 	}
@@ -127,6 +134,13 @@ type agentView struct {
 	ServiceTier  string         `json:"service_tier"`
 	Text         textView       `json:"text"`
 	Tools        []toolView     `json:"tools"`
+}
+
+// as makes the agent a saved one; "" is no name.
+func (a *agentView) as(id sessions.AgentID, name string) {
+	if a.ID, a.Name = string(id), nil; name != "" {
+		a.Name = &name
+	}
 }
 
 // bytes is how much text of clients the view has, as a rule.

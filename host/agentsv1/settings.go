@@ -19,6 +19,7 @@ const functionRoot = "/functions/"
 
 // settings are what a session of this API asks of its agent beyond the profile.
 type settings struct {
+	Name         string          `json:"name,omitempty"`  // of the saved agent, when it was copied
 	Model        string          `json:"model,omitempty"` // as it was asked for
 	Instructions string          `json:"instructions,omitempty"`
 	Tools        []functionTool  `json:"tools,omitempty"`

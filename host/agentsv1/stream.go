@@ -102,7 +102,7 @@ func (v *visit) follow(s sessions.Session, from position, first *event, until se
 		return nil // the reader is gone
 	}
 	group.Go(func() { w.KeepAlive(ctx, v.config.CommentEvery, " keep-alive", cancel) })
-	t := &translator{access: v.access, at: at, profile: s.ProfileKey, last: from.first - 1, base: from.first - 1,
+	t := &translator{access: v.access, at: at, session: s, last: from.first - 1, base: from.first - 1,
 		maker:       itemMaker{life: s.Fence.Incarnation},
 		before:      func(turn sessions.TurnID) (int64, error) { return v.beforeTurn(ctx, at, turn) },
 		clientTools: func(turn sessions.TurnID) (map[string]bool, error) { return v.access.ClientTools(ctx, s, turn) }}

@@ -24,7 +24,7 @@ func (s subagentView) id() string { return s.ID }
 
 func viewSubagent(ref sessions.Ref, parent sessions.Session) subagentView {
 	view := subagentView{ID: string(ref.SessionID), Object: "agent.session.subagent", OpenedAt: unix(ref.CreatedAt),
-		ParentAgentID: parent.ProfileKey, SessionID: string(parent.ID), Status: "active"}
+		ParentAgentID: agentOf(parent), SessionID: string(parent.ID), Status: "active"}
 	if ref.Name != "" {
 		view.Name = &ref.Name
 	}

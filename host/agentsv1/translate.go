@@ -12,7 +12,7 @@ import (
 type translator struct {
 	access  *host.Access
 	at      api.Address
-	profile string
+	session sessions.Session // as it was at first: only what never changes of it counts
 	maker   itemMaker
 	// before returns the seq of the last message before those that a turn itself has
 	// added to its prompt.

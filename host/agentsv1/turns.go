@@ -55,7 +55,7 @@ var turnCodes = map[sessions.Code]string{
 }
 
 func viewTurn(t sessions.Turn, s sessions.Session, subagent sessions.SessionID) turnView {
-	view := turnView{ID: string(t.TurnID), Object: "agent.session.turn", AgentID: s.ProfileKey, SessionID: string(s.ID),
+	view := turnView{ID: string(t.TurnID), Object: "agent.session.turn", AgentID: agentOf(s), SessionID: string(s.ID),
 		Status: turnStatuses[t.Status], CreatedAt: unix(t.CreatedAt), StartedAt: unixOrNull(t.StartedAt),
 		CompletedAt: unixOrNull(t.EndedAt), Usage: viewUsage(t.Usage)}
 	if subagent != "" {

@@ -27,6 +27,9 @@ type SessionListArgs struct {
 	// ByID and Ascending, for callers within the program, order by ids; see
 	// sessions.SessionQuery.
 	ByID, Ascending bool `json:"-"`
+	// AgentID, for callers within the program, matches sessions made from a saved
+	// agent, those made from none if it is "", and all if it is nil.
+	AgentID *sessions.AgentID `json:"-"`
 	// AnyLabel, for callers within the program, leaves the bounds of Label to them.
 	AnyLabel bool `json:"-"`
 }

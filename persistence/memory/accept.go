@@ -108,7 +108,7 @@ func (s *Store) bornFor(c sessions.AcceptTurn) *record {
 	if c.At.ID == "" {
 		return s.born(made, c.Now)
 	}
-	made.ID, made.ProfileKey, made.Labels = c.At.ID, c.Begin.Profile, c.Begin.Labels
+	made.ID, made.ProfileKey, made.AgentID, made.Labels = c.At.ID, c.Begin.Profile, c.Begin.AgentID, c.Begin.Labels
 	r := s.born(made, c.Now)
 	for name, raw := range c.Begin.State {
 		r.set(name, stateOf(raw), c.Now)

@@ -116,7 +116,7 @@ func (s *Store) bear(c sessions.CreateSession) (*record, error) {
 		}
 	}
 	born := s.born(sessions.Session{ID: cmp.Or(c.At.ID, c.NewID), Owner: c.Owner, TargetKey: c.At.Key.Target, ProfileKey: profileOf(c),
-		Title: c.Title, Labels: c.Labels, ParentID: c.ParentID, ParentLocation: c.ParentLocation, Fence: sessions.Fence{Epoch: 1}}, c.Now)
+		Title: c.Title, Labels: c.Labels, ParentID: c.ParentID, ParentLocation: c.ParentLocation, AgentID: c.AgentID, Fence: sessions.Fence{Epoch: 1}}, c.Now)
 	if parent != nil {
 		parent.addRef(refOf(c, born.session.ID))
 	}

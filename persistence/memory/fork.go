@@ -47,7 +47,7 @@ func (s *Store) forkable(c sessions.ForkSession) (*record, error) {
 }
 
 // copyTo gives a fork its messages, without the turns, which are the origin's,
-// and the state if the messages are all.
+// and state and saved agent if the messages are all.
 func (r *record) copyTo(fork *record, c sessions.ForkSession) {
 	messages := r.messages
 	if c.ThroughSeq > 0 {
@@ -65,6 +65,7 @@ func (r *record) copyTo(fork *record, c sessions.ForkSession) {
 	if len(messages) < len(r.messages) {
 		return
 	}
+	fork.session.AgentID = r.session.AgentID
 	for name, v := range r.state {
 		if !v.removed {
 			fork.set(name, stateOf(v.Value), c.Now)

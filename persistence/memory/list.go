@@ -63,7 +63,7 @@ func (s *Store) Elsewhere(ctx context.Context, owner sessions.Owner, at sessions
 
 // listOf names a list by all that decides which sessions are in it.
 func listOf(q sessions.SessionQuery) string {
-	text, _ := json.Marshal([]any{q.Owner, q.TargetKey, q.Profile, q.Statuses, q.Parent, q.Labels}) // of strings: cannot fail
+	text, _ := json.Marshal([]any{q.Owner, q.TargetKey, q.Profile, q.Statuses, q.Parent, q.Agent, q.Labels}) // of strings: cannot fail
 	return string(text)
 }
 
@@ -76,5 +76,6 @@ func matches(q sessions.SessionQuery, s sessions.Session) bool {
 	return (q.TargetKey == "" || q.TargetKey == s.TargetKey) &&
 		(q.Profile == "" || q.Profile == s.ProfileKey) &&
 		(q.Parent == nil || *q.Parent == s.ParentID) &&
+		(q.Agent == nil || *q.Agent == s.AgentID) &&
 		(len(q.Statuses) == 0 || slices.Contains(q.Statuses, s.Status))
 }

@@ -45,7 +45,7 @@ func (a *acceptance) prepareSession() (err error) {
 	if c.Begin == nil || c.At.ID == "" {
 		return nil
 	}
-	a.born.id, a.born.profile, a.state = c.At.ID, c.Begin.Profile, sealedState(c.Begin.State)
+	a.born.id, a.born.profile, a.born.agent, a.state = c.At.ID, c.Begin.Profile, c.Begin.AgentID, sealedState(c.Begin.State)
 	a.born.labels, err = encodeLabels(c.Begin.Labels)
 	return err
 }

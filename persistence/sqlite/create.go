@@ -119,7 +119,7 @@ func profileOf(c sessions.CreateSession) string {
 
 // bear makes the session, and the parent's record of it.
 func (s *Store) bear(t *tx, c sessions.CreateSession, labels string) (*sessionRow, error) {
-	n := newSession{owner: c.Owner, id: cmp.Or(c.At.ID, c.NewID), target: c.At.Key.Target, profile: profileOf(c), epoch: 1,
+	n := newSession{owner: c.Owner, id: cmp.Or(c.At.ID, c.NewID), target: c.At.Key.Target, profile: profileOf(c), agent: c.AgentID, epoch: 1,
 		title: c.Title, labels: labels, parent: c.ParentID, location: c.ParentLocation, now: c.Now}
 	if c.ParentID == "" {
 		return s.createSession(t, n)

@@ -207,10 +207,16 @@ func (s *Store) TreePlans() (map[string]string, error) {
 // on a later one.
 func (s *Store) ListPlan(ctx context.Context, q sessions.SessionQuery, later bool) (plan string, err error) {
 	l := newListing(q)
+	if q.ByID && later {
+		l.q.Cursor = "a"
+	}
 	if later {
 		l.from = &listCursor{At: 1, ID: "a"}
 	}
 	query, args := l.query(q.Owner)
+	if q.ByID {
+		query, args = l.queryByID()
+	}
 	err = s.readers.read(ctx, func(db querier) error {
 		return db.each(ctx, "EXPLAIN QUERY PLAN "+query, func(row scanner) error {
 			var id, parent, unused int

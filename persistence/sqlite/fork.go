@@ -106,6 +106,11 @@ func (p *forking) origin(t *tx) (*sessionRow, error) {
 	return origin, nil
 }
 
+// whole reports whether the fork gets every message that is stored.
+func (p *forking) whole(origin *sessionRow) bool {
+	return p.c.ThroughSeq == 0 || p.c.ThroughSeq == origin.MessageCount
+}
+
 // copies returns all that the fork gets of its origin.
 func (p *forking) copies(t *tx, origin *sessionRow) (transcript, []stateRow, error) {
 	life := origin.Fence.Incarnation
@@ -116,7 +121,7 @@ func (p *forking) copies(t *tx, origin *sessionRow) (transcript, []stateRow, err
 	if err := copied.read(always, t, life, p.c.ThroughSeq); err != nil {
 		return copied, nil, err
 	}
-	if int64(len(copied.messages)) < origin.MessageCount {
+	if !p.whole(origin) {
 		return copied, nil, copied.close(p.c.Now)
 	}
 	var state []stateRow
@@ -142,8 +147,12 @@ func (p *forking) write(t *tx, origin *sessionRow, copied transcript, state []st
 	if err != nil {
 		return nil, err
 	}
-	fork, err := p.store.createSession(t, newSession{owner: p.c.Owner, id: p.c.NewID, target: p.c.NewTarget,
-		profile: origin.ProfileKey, epoch: 1, title: origin.Title, labels: labels, now: p.c.Now})
+	born := newSession{owner: p.c.Owner, id: p.c.NewID, target: p.c.NewTarget,
+		profile: origin.ProfileKey, epoch: 1, title: origin.Title, labels: labels, now: p.c.Now}
+	if p.whole(origin) {
+		born.agent = origin.AgentID
+	}
+	fork, err := p.store.createSession(t, born)
 	if err != nil {
 		return nil, err
 	}

@@ -80,7 +80,7 @@ func newListing(q sessions.SessionQuery) *listing {
 
 // filter is a digest of all that decides which sessions are in the list.
 func (l *listing) filter() string {
-	text, _ := json.Marshal([]any{l.q.Owner, l.q.TargetKey, l.q.Profile, l.statuses, l.q.Parent, l.q.Labels}) // of strings: cannot fail
+	text, _ := json.Marshal([]any{l.q.Owner, l.q.TargetKey, l.q.Profile, l.statuses, l.q.Parent, l.q.Agent, l.q.Labels}) // of strings: cannot fail
 	sum := sha256.Sum256(text)
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
@@ -179,6 +179,13 @@ func (l *listing) filters(owner sessions.Owner, statuses []sessions.Status) (str
 	}
 	if l.q.Parent != nil {
 		and("parent_id = ?", *l.q.Parent)
+	}
+	switch {
+	case l.q.Agent == nil:
+	case *l.q.Agent == "":
+		and("agent_id = ''")
+	default:
+		and("agent_id = ? AND agent_id <> ''", *l.q.Agent)
 	}
 	if len(statuses) == 1 {
 		and("status = ?", statuses[0])

@@ -19,6 +19,7 @@ func TestListFiltersSortNothing(t *testing.T) {
 		require.NoError(t, accepting(t, s, fmt.Sprint(i))())
 	}
 	root, parent := sessions.SessionID(""), sessions.SessionID("p")
+	none, agent := sessions.AgentID(""), sessions.AgentID("a")
 	for name, c := range map[string]struct {
 		q     sessions.SessionQuery
 		index string
@@ -30,6 +31,8 @@ func TestListFiltersSortNothing(t *testing.T) {
 		"children": {sessions.SessionQuery{Parent: &parent, Profile: "p"}, "sessions_list_parent"},
 		"roots":    {sessions.SessionQuery{Parent: &root}, "sessions_list_parent"},
 		"labels":   {sessions.SessionQuery{Labels: map[string]string{"a": "b"}}, "sessions_list"},
+		"by id":    {sessions.SessionQuery{ByID: true, Agent: &none}, "sessions_by_id"},
+		"an agent": {sessions.SessionQuery{ByID: true, Agent: &agent, Parent: &root}, "sessions_by_agent"},
 	} {
 		for _, second := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, second page %t", name, second), func(t *testing.T) {
@@ -39,7 +42,10 @@ func TestListFiltersSortNothing(t *testing.T) {
 				require.Contains(t, plan, "USING INDEX "+c.index+" (")
 				require.NotContains(t, plan, "TEMP B-TREE")
 				require.NotContains(t, plan, "SCAN sessions")
-				if second {
+				switch {
+				case second && c.q.ByID:
+					require.Contains(t, plan, " AND id<?", "the cursor is a place in the index")
+				case second:
 					require.Contains(t, plan, "last_active_ms", "the cursor is a place in the index")
 				}
 			})

@@ -31,7 +31,7 @@ func (r *sessionRow) busy() error {
 
 // sessionColumns are those scanSession reads, in its order.
 const sessionColumns = `sid, owner, generation, id, target_key, profile_key, epoch, status, damaged, filed, first_frame, title, preview, labels,
-    parent_id, parent_location, forked_from, turn_count, message_count, frame_count, queued,
+    parent_id, parent_location, forked_from, agent_id, turn_count, message_count, frame_count, queued,
     created_ms, last_active_ms, closed_ms, closed_reason, active_turn, active_request, active_started_ms,
     input_tokens, output_tokens, cached_tokens, calls, last_error`
 
@@ -52,7 +52,7 @@ func scanSession(row scanner) (*sessionRow, error) {
 	err := row.Scan((*int64)(&s.Fence.Incarnation), (*string)(&s.Owner), &r.generation, (*string)(&s.ID),
 		&s.TargetKey, &s.ProfileKey, (*int64)(&s.Fence.Epoch), (*string)(&s.Status),
 		&r.damaged, &r.filed, &r.firstFrame, &s.Title, &s.Preview, &labels,
-		(*string)(&s.ParentID), (*string)(&s.ParentLocation), (*string)(&s.ForkedFrom),
+		(*string)(&s.ParentID), (*string)(&s.ParentLocation), (*string)(&s.ForkedFrom), (*string)(&s.AgentID),
 		&s.TurnCount, &s.MessageCount, &s.LastFrame, &s.Queued,
 		(*int64)(&s.CreatedAt), (*int64)(&s.LastActiveAt), (*int64)(&s.ClosedAt), &s.ClosedReason,
 		(*string)(&active.TurnID), (*string)(&active.RequestID), (*int64)(&active.StartedAt),
@@ -107,6 +107,7 @@ type newSession struct {
 	id       sessions.SessionID
 	target   string
 	profile  string
+	agent    sessions.AgentID
 	epoch    sessions.Epoch
 	title    string
 	labels   string
@@ -125,9 +126,9 @@ func (s *Store) createSession(t *tx, n newSession) (*sessionRow, error) {
 		return nil, err
 	}
 	life, err := t.insert(`INSERT INTO sessions (owner, generation, id, target_key, profile_key, epoch, status, title,
-            labels, parent_id, parent_location, filed, created_ms, last_active_ms)
-        SELECT owner, generation, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM owners WHERE owner = ?`,
-		n.id, n.target, n.profile, n.epoch, sessions.StatusCreated, n.title, n.labels, n.parent, n.location,
+            labels, parent_id, parent_location, agent_id, filed, created_ms, last_active_ms)
+        SELECT owner, generation, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM owners WHERE owner = ?`,
+		n.id, n.target, n.profile, n.epoch, sessions.StatusCreated, n.title, n.labels, n.parent, n.location, n.agent,
 		s.filed, n.now, t.activeAt(n.now), n.owner)
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func testAccept(t *testing.T, f Factory) {
 func acceptBegins(t *testing.T, f Factory) {
 	w := newWorld(t, f)
 	c := w.prompt(byID("fresh"), "question")
-	c.Begin = &sessions.NewSession{Profile: "writer", Labels: map[string]string{"a": "b"}, State: map[string]json.RawMessage{"n": json.RawMessage(`{"x":1}`)}}
+	c.Begin = &sessions.NewSession{Profile: "writer", AgentID: "gone", Labels: map[string]string{"a": "b"}, State: map[string]json.RawMessage{"n": json.RawMessage(`{"x":1}`)}}
 	c.Admitted = false
 	_, err := w.store.AcceptTurn(t.Context(), c)
 	requireCode(t, sessions.CodeOverloaded, err)
@@ -60,6 +60,7 @@ func acceptBegins(t *testing.T, f Factory) {
 	require.Equal(t, sessions.SessionID("fresh"), a.Session.ID)
 	require.Equal(t, "writer", a.Session.ProfileKey)
 	require.True(t, a.Session.Key().IsZero())
+	require.EqualValues(t, "gone", a.Session.AgentID)
 	require.Equal(t, c.Begin.Labels, a.Session.Labels)
 	require.Equal(t, a.Session, w.get(byID("fresh")))
 	state, err := w.store.State(t.Context(), a.Session.Fence.Incarnation, "")

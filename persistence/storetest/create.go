@@ -25,9 +25,9 @@ func testCreate(t *testing.T, f Factory) {
 	f.run(t, "a new session is empty and can be found", func(t *testing.T) {
 		w := newWorld(t, f)
 		s := w.create(sessions.CreateSession{At: sessions.Address{ID: "a", Key: sessions.Key{Target: "doc", Profile: "writer"}},
-			Title: "A title", Labels: map[string]string{"team": "blue"}})
+			AgentID: "gone", Title: "A title", Labels: map[string]string{"team": "blue"}})
 		require.Positive(t, s.Fence.Incarnation)
-		want := sessions.Session{ID: "a", Owner: owner, TargetKey: "doc", ProfileKey: "writer", Status: sessions.StatusCreated,
+		want := sessions.Session{ID: "a", Owner: owner, TargetKey: "doc", ProfileKey: "writer", AgentID: "gone", Status: sessions.StatusCreated,
 			Title: "A title", Labels: map[string]string{"team": "blue"}, Pending: []sessions.Pending{},
 			CreatedAt: noon, LastActiveAt: noon, Fence: s.Fence}
 		require.Equal(t, want, s)
@@ -50,7 +50,7 @@ func testCreate(t *testing.T, f Factory) {
 		s := w.create(sessions.CreateSession{At: sessions.Address{ID: "a", Key: sessions.Key{Target: "doc", Profile: "writer"}}, Title: "first"})
 		w.now += minute
 		for _, at := range []sessions.Address{byID("a"), byKey("doc", "writer"), {ID: "a", Key: sessions.Key{Target: "doc", Profile: "writer"}}} {
-			got, err := w.store.CreateSession(t.Context(), sessions.CreateSession{Owner: owner, At: at, NewID: "other", Title: "second", Now: w.now})
+			got, err := w.store.CreateSession(t.Context(), sessions.CreateSession{Owner: owner, At: at, NewID: "other", AgentID: "other", Title: "second", Now: w.now})
 			require.NoError(t, err)
 			require.Equal(t, sessions.CreatedSession{Session: s}, got)
 		}

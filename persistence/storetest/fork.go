@@ -115,7 +115,7 @@ func (w *world) state(of sessions.Session) map[string]sessions.StateValue {
 
 func forkWhole(t *testing.T, f Factory) {
 	w := newWorld(t, f)
-	origin := w.create(sessions.CreateSession{At: byKey("doc", "writer"), Title: "a title", Labels: map[string]string{"team": "blue"},
+	origin := w.create(sessions.CreateSession{At: byKey("doc", "writer"), AgentID: "gone", Title: "a title", Labels: map[string]string{"team": "blue"},
 		ParentID: w.session().ID, ParentLocation: sessions.Local})
 	a := w.accept(w.prompt(addressOf(origin), "question"))
 	c := w.answer(a, "reply")
@@ -134,7 +134,7 @@ func forkWhole(t *testing.T, f Factory) {
 	fork.NewTarget = "copy"
 	s := w.forked(fork)
 	require.Equal(t, sessions.Session{ID: fork.NewID, Owner: owner, TargetKey: "copy", ProfileKey: "writer", Status: sessions.StatusCreated,
-		Title: "a title", Preview: "question", Labels: map[string]string{"team": "blue"}, ForkedFrom: origin.ID, MessageCount: 2,
+		Title: "a title", Preview: "question", Labels: map[string]string{"team": "blue"}, ForkedFrom: origin.ID, AgentID: "gone", MessageCount: 2,
 		CreatedAt: w.now, LastActiveAt: w.now, Pending: []sessions.Pending{}, Fence: s.Fence}, s)
 	require.Equal(t, s, w.get(byKey("copy", "writer")))
 	require.Equal(t, picture{session: s, history: asCopied(before.history), frames: w.frames(s.Fence.Incarnation),
@@ -156,6 +156,7 @@ func forkWhole(t *testing.T, f Factory) {
 func forkThrough(t *testing.T, f Factory) {
 	w := newWorld(t, f)
 	key := byKey("doc", "writer")
+	w.create(sessions.CreateSession{At: key, AgentID: "gone"})
 	_, err := w.store.SeedSession(t.Context(), w.seed(key)) // system, user, a call, its result; and a value
 	require.NoError(t, err)
 	w.turn(key, "question", "reply")
@@ -175,6 +176,7 @@ func forkThrough(t *testing.T, f Factory) {
 		}
 		require.Equal(t, preview, s.Preview, "of what was copied")
 		require.Equal(t, through == origin.MessageCount, len(w.state(s)) == 1, "state goes with the last message only")
+		require.Equal(t, through == origin.MessageCount, s.AgentID == origin.AgentID, "so does the saved agent")
 	}
 }
 

@@ -18,12 +18,12 @@ func testList(t *testing.T, f Factory) {
 		w.create(c)
 	}
 	make1("parent", sessions.CreateSession{Profile: "p1"})
-	make1("plain", sessions.CreateSession{Profile: "p1", Labels: map[string]string{"team": "blue", "k'\"$": "v"}})
+	make1("plain", sessions.CreateSession{Profile: "p1", AgentID: "agent", Labels: map[string]string{"team": "blue", "k'\"$": "v"}})
 	make1("keyed-1", sessions.CreateSession{At: byKey("doc", "p1"), Labels: map[string]string{"team": "red"}})
 	make1("keyed-2", sessions.CreateSession{At: byKey("doc", "p2"), Labels: map[string]string{"team": "blue", "size": "l"}})
 	make1("child-1", sessions.CreateSession{Profile: "p2", ParentID: "parent", ParentLocation: sessions.Local})
 	make1("child-2", sessions.CreateSession{Profile: "p1", ParentID: "parent", ParentLocation: sessions.Local, Labels: map[string]string{"team": "blue"}})
-	make1("elsewhere", sessions.CreateSession{Owner: "other", Profile: "p1"})
+	make1("elsewhere", sessions.CreateSession{Owner: "other", AgentID: "agent", Profile: "p1"})
 	w.now++
 	w.turn(byID("plain"), "question", "reply")
 	w.now++
@@ -31,6 +31,7 @@ func testList(t *testing.T, f Factory) {
 	w.now++
 	w.accept(w.prompt(byID("keyed-2"), "question"))
 
+	none, agent := sessions.AgentID(""), sessions.AgentID("agent")
 	roots, parent := sessions.SessionID(""), sessions.SessionID("parent")
 	for name, c := range map[string]struct {
 		q    sessions.SessionQuery
@@ -53,6 +54,9 @@ func testList(t *testing.T, f Factory) {
 		"a label":               {sessions.SessionQuery{Labels: map[string]string{"team": "blue"}}, []sessions.SessionID{"keyed-2", "plain", "child-2"}},
 		"labels":                {sessions.SessionQuery{Labels: map[string]string{"team": "blue", "size": "l"}}, []sessions.SessionID{"keyed-2"}},
 		"a strange label":       {sessions.SessionQuery{Labels: map[string]string{"k'\"$": "v"}}, []sessions.SessionID{"plain"}},
+		"an agent":              {sessions.SessionQuery{Agent: &agent}, []sessions.SessionID{"plain"}},
+		"an agent and a status": {sessions.SessionQuery{Agent: &agent, Statuses: []sessions.Status{"running", "created"}}, nil},
+		"no agent":              {sessions.SessionQuery{Agent: &none, Limit: 3}, []sessions.SessionID{"keyed-2", "child-1", "child-2"}},
 		"labels and a limit":    {sessions.SessionQuery{Labels: map[string]string{"team": "blue"}, Limit: 2}, []sessions.SessionID{"keyed-2", "plain"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -72,6 +76,7 @@ func testList(t *testing.T, f Factory) {
 		require.NotEmpty(t, page.NextCursor)
 		for _, q := range []sessions.SessionQuery{
 			{Owner: owner, Profile: "p1", Cursor: page.NextCursor},
+			{Owner: owner, Agent: &agent, Cursor: page.NextCursor},
 			{Owner: "other", Cursor: page.NextCursor},
 			{Owner: owner, Cursor: "nonsense"},
 		} {

@@ -71,7 +71,7 @@ func testResidue(t *testing.T, f Factory) {
 func (w *world) busyLife(mark string) sessions.Session {
 	parent := w.get(byKey("first", "writer"))
 	s := w.create(sessions.CreateSession{At: sessions.Address{ID: sessions.SessionID(mark), Key: sessions.Key{Target: mark, Profile: mark}},
-		Title: mark, Labels: map[string]string{mark: mark}, ParentID: parent.ID, ParentLocation: sessions.Local,
+		AgentID: sessions.AgentID(mark), Title: mark, Labels: map[string]string{mark: mark}, ParentID: parent.ID, ParentLocation: sessions.Local,
 		Request: &sessions.Request{ID: sessions.RequestID(mark + "-create"), Fingerprint: fingerprint(mark), TTLMs: ttl}})
 	var last sessions.AcceptedTurn
 	for i := range 3 {

@@ -1,6 +1,7 @@
 package agentsv1
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -179,7 +180,7 @@ func sessionByDollar(s sessions.Session) []string {
 	lines := []string{
 		"status " + status, "error " + why, "id " + string(s.ID),
 		fmt.Sprintf("times %d %d", s.CreatedAt/1000, s.LastActiveAt/1000),
-		usageLine(s.Usage), fmt.Sprint("labels ", s.Labels),
+		usageLine(s.Usage), fmt.Sprint("labels ", s.Labels), "agent " + cmp.Or(string(s.AgentID), s.ProfileKey),
 	}
 	for _, p := range s.Pending {
 		lines = append(lines, fmt.Sprintf("pending %s %s %s %s", p.CallID, p.Path[strings.LastIndexByte(p.Path, '/')+1:], p.Args, s.ActiveTurn.TurnID))
@@ -198,7 +199,7 @@ func sessionByAgents(s gjson.Result) []string {
 	lines := []string{
 		"status " + s.Get("status").String(), "error " + why, "id " + s.Get("id").String(),
 		fmt.Sprintf("times %d %d", s.Get("created_at").Int(), s.Get("last_active_at").Int()),
-		usageLineOf(s.Get("usage")), fmt.Sprint("labels ", labels),
+		usageLineOf(s.Get("usage")), fmt.Sprint("labels ", labels), "agent " + s.Get("agent.id").String(),
 	}
 	for _, a := range s.Get("required_actions").Array() {
 		name := a.Get("name").String()
