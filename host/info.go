@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"os"
 
 	"agenthost/host/api"
 	"agenthost/sessions"
@@ -28,7 +29,7 @@ func (a *Access) HostInfo(ctx context.Context, args *api.HostInfoArgs) (*api.Hos
 		return nil, err
 	}
 	info := &api.HostInfoResult{
-		Version: h.config.Version, InstanceID: h.instance, StartedAt: h.started,
+		Version: h.config.Version, InstanceID: h.instance, PID: os.Getpid(), StartedAt: h.started,
 		Store: about.Name, Durability: about.Durability,
 		ResidentSessions: resident, ActiveTurns: busy,
 	}

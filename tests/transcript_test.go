@@ -151,7 +151,7 @@ type scrubber struct {
 var (
 	scrubbed = regexp.MustCompile(`"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)"` +
 		`|"((?:call_)?[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12})"` +
-		`|"(?:cursor|after)":"(c[A-Za-z0-9_-]+)"|"nextCursor":"([^"]+)"|"durationMs":\d+|"resident":(true|false)|"bytes(?:Before|After)":\d+|"secret":"ahk_[A-Za-z0-9_-]{43}"`)
+		`|"(?:cursor|after)":"(c[A-Za-z0-9_-]+)"|"nextCursor":"([^"]+)"|"durationMs":\d+|"pid":\d+|"resident":(true|false)|"bytes(?:Before|After)":\d+|"secret":"ahk_[A-Za-z0-9_-]{43}"`)
 	escaped = regexp.MustCompile(`\\x([0-9a-f]{2})`)
 	cursors = regexp.MustCompile(`<cursor (\d+)\.(\d+)>`)
 )
@@ -177,6 +177,8 @@ func (s *scrubber) scrub(t *testing.T, text string) string {
 			return strings.Replace(match, groups[4], s.name("page", groups[4]), 1)
 		case groups[5] != "":
 			return `"resident":"<bool>"` // an agent is known to be there, or gone, a moment late
+		case strings.HasPrefix(match, `"pid`):
+			return `"pid":0`
 		case strings.HasPrefix(match, `"secret`):
 			return `"secret":"<secret>"`
 		case strings.HasPrefix(match, `"bytes`):

@@ -20,7 +20,7 @@ func TestCase52TheAgentsAPIKnowsTheKeysOfTheCommand(t *testing.T) {
 	db, socket, address := filepath.Join(t.TempDir(), "a.db"), filepath.Join(t.TempDir(), "s"), freeAddress(t)
 	key := func(args ...string) string {
 		var out, complaints bytes.Buffer
-		code := run(t.Context(), append([]string{"agenthost", "--db", db, "keys", "create"}, args...), nil, nil, &out, &complaints)
+		code := run(t.Context(), append([]string{"agenthost", "--db", db, "keys", "create"}, args...), []string{"AGENTHOST_LISTEN=" + address}, nil, &out, &complaints)
 		require.Equal(t, exitDone, code, complaints.String())
 		return strings.TrimSpace(out.String())
 	}

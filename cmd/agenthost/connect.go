@@ -14,6 +14,7 @@ import (
 
 	"agenthost/cmd/agenthost/config"
 	"agenthost/host/client"
+	"agenthost/persistence/sqlite"
 	"agenthost/sessions"
 )
 
@@ -123,9 +124,10 @@ func (a *app) checkDatabase(ctx context.Context, conn *connection, c *config.Con
 	if err != nil {
 		return errors.Join(err, conn.end())
 	}
-	if wanted := "sqlite:" + filepath.Base(c.DatabasePath()); info.Store != wanted {
+	// Two databases in two folders may have one name.
+	if wanted := "sqlite:" + filepath.Base(c.DatabasePath()); info.Store != wanted || info.PID != sqlite.Holder(c.DatabasePath()) {
 		return errors.Join(sessions.Errorf(sessions.CodeConflict,
-			"The host at %s has the database %s, not %s; stop it, or leave --db out.", conn.Place, info.Store, wanted), conn.end())
+			"The host at %s has the database %s, and not %s; stop it, or leave --db out.", conn.Place, info.Store, c.DatabasePath()), conn.end())
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ type HostInfoArgs struct{ ownerless }
 type HostInfoResult struct {
 	Version          string        `json:"version"`
 	InstanceID       string        `json:"instanceId"` // another one after each start
+	PID              int           `json:"pid"`        // of its process, as its machine numbers them
 	StartedAt        sessions.Time `json:"startedAt"`
 	Store            string        `json:"store"`      // such as "sqlite:agenthost.db", without secrets
 	Durability       string        `json:"durability"` // "power" or "process"

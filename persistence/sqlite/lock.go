@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -53,6 +54,17 @@ func holder(file *os.File) string {
 		return pid
 	}
 	return "unknown"
+}
+
+// Holder returns the process that a database was opened by last, and has open unless
+// it has ended since; 0 when there is none.
+func Holder(path string) int {
+	text, err := os.ReadFile(path + lockSuffix)
+	if err != nil {
+		return 0
+	}
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	return pid
 }
 
 // release gives the lock up. The file stays: removing it would let two
