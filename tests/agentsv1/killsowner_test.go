@@ -2,12 +2,9 @@ package agentsv1
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
