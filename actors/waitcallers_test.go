@@ -23,6 +23,7 @@ func TestCallersOfAQueuedPromptLeaveTheEdgeWhileATurnWaits(t *testing.T) {
 			actortest.Config{Config: actors.Config{Limits: sessions.Limits{BusyTurns: 2}}})
 		at := actortest.Key("a")
 		_, pending := waitingWork(w, at, nobodyWaits)
+		requireNoBusy(t, w) // the place is free a moment after the wait is stored
 		for range 20 {
 			w.Send(at, "hello", actortest.As("q"), with(sessions.BusyQueue), there).Accepted()
 		}
