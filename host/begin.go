@@ -21,7 +21,9 @@ type NewSession struct {
 // SessionBegin makes a session that has no key, with state from its first moment
 // on. A repeat of the request returns the session there is.
 func (a *Access) SessionBegin(ctx context.Context, n NewSession) (sessions.Session, error) {
-	if err := a.checkNew(n); err != nil {
+	later := api.PromptArgs{Address: api.Address{SessionID: "new"}, Text: "later", Params: &n.Asks.Params,
+		AnswerSchema: n.Asks.AnswerSchema, ClientTools: n.Asks.ClientTools, Instructions: n.Asks.Instructions}
+	if err := a.checkNew(n, &later); err != nil {
 		return sessions.Session{}, err
 	}
 	made, err := a.host.store.CreateSession(ctx, sessions.CreateSession{
@@ -44,10 +46,7 @@ func (a *Access) SessionBeginWith(ctx context.Context, n NewSession, args api.Pr
 	args.Address = api.Address{SessionID: newSessionID()}
 	args.Wait = api.WaitAccepted
 	n.Asks = args.Inference()
-	if err := a.checkNew(n); err != nil {
-		return nil, err
-	}
-	if err := a.check(&args); err != nil {
+	if err := a.checkNew(n, &args); err != nil {
 		return nil, err
 	}
 	message := a.promptOf(&args, sessions.Request{ID: a.faced(n.RequestID), Fingerprint: n.Fingerprint})
@@ -55,13 +54,12 @@ func (a *Access) SessionBeginWith(ctx context.Context, n NewSession, args api.Pr
 	return a.runTurn(ctx, message, args.Wait, nil)
 }
 
-func (a *Access) checkNew(n NewSession) error {
+// checkNew checks what makes a session, and a prompt to it.
+func (a *Access) checkNew(n NewSession, prompt *api.PromptArgs) error {
 	if err := a.check(&api.SessionCreateArgs{RequestID: n.RequestID}); err != nil {
 		return err
 	}
-	later := api.PromptArgs{Address: api.Address{SessionID: "new"}, Text: "later", Params: &n.Asks.Params,
-		AnswerSchema: n.Asks.AnswerSchema, ClientTools: n.Asks.ClientTools, Instructions: n.Asks.Instructions}
-	if err := a.check(&later); err != nil {
+	if err := a.check(prompt); err != nil {
 		return err
 	}
 	if err := a.host.system.CheckInference(n.Profile, n.Asks); err != nil {
