@@ -3,7 +3,6 @@ package sqlite
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -32,7 +31,7 @@ func lockFile(path string) (*fileLock, error) {
 			return nil, unavailable("The store's lock file cannot be locked.", err)
 		}
 		return nil, sessions.Errorf(sessions.CodeConflict,
-			"The store is in use by process %s; stop that host or choose another file.", holder(file)).Because(err)
+			"The store is in use by process %s; stop that host or choose another file.", holder(path)).Because(err)
 	}
 	if err := writePID(file); err != nil {
 		return nil, errors.Join(unavailable("The store's lock file cannot be written.", err), file.Close())
@@ -48,14 +47,6 @@ func writePID(file *os.File) error {
 	return err
 }
 
-func holder(file *os.File) string {
-	text, err := io.ReadAll(io.NewSectionReader(file, 0, 32))
-	if pid := strings.TrimSpace(string(text)); err == nil && pid != "" {
-		return pid
-	}
-	return "unknown"
-}
-
 // Holder returns the process that a database was opened by last, and has open unless
 // it has ended since; 0 when there is none.
 func Holder(path string) int {
@@ -65,6 +56,13 @@ func Holder(path string) int {
 	}
 	pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
 	return pid
+}
+
+func holder(path string) string {
+	if pid := Holder(path); pid > 0 {
+		return strconv.Itoa(pid)
+	}
+	return "unknown"
 }
 
 // release gives the lock up. The file stays: removing it would let two
