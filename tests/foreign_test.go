@@ -3,10 +3,8 @@ package tests
 import (
 	"bytes"
 	"io"
-	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/coder/websocket"
@@ -50,8 +48,8 @@ var askedOfOthers = map[api.Op][]string{
 // The session of another owner is answered as one that nobody has, byte for byte,
 // by every operation and through every door that asks for keys.
 func TestCase52ForeignSessionsAreAsUnknownOnes(t *testing.T) {
-	log := &syncBuffer{}
-	h := hosttest.New(t, hosttest.Options{Keys: true, Config: host.Config{Logger: slog.New(slog.NewTextHandler(log, nil))}})
+	log := &hosttest.Log{}
+	h := hosttest.New(t, hosttest.Options{Keys: true, Config: host.Config{Logger: log.Logger()}})
 	key := func(owner sessions.Owner) string {
 		made, err := h.KeyCreate(t.Context(), &api.KeyCreateArgs{Owner: owner})
 		require.NoError(t, err)
@@ -165,22 +163,4 @@ func exchangeHTTP(t *testing.T, method, url, body string, header http.Header, id
 	_, err = io.Copy(&all, response.Body)
 	require.NoError(t, err)
 	return strings.ReplaceAll(all.String(), id, "<id>")
-}
-
-// syncBuffer is a buffer that several goroutines write to.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }

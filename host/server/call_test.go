@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"agenthost/host/api"
+	"agenthost/host/hosttest"
 	"agenthost/host/server"
 	"agenthost/sessions"
 )
@@ -154,8 +155,8 @@ func TestCallHidesFaults(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var log logBuffer
-			address := start(t, &service{do: do}, server.Config{Logger: log.logger()})
+			var log hosttest.Log
+			address := start(t, &service{do: do}, server.Config{Logger: log.Logger()})
 			a := call(t, address, `{"op":"$ping"}`)
 			a.refused(t, 500, sessions.CodeInternal)
 			require.NotContains(t, a.body, "secret")

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"agenthost/host/api"
+	"agenthost/host/hosttest"
 	"agenthost/host/server"
 	"agenthost/sessions"
 )
@@ -202,13 +203,13 @@ func TestRequestsInFlightAreBounded(t *testing.T) {
 }
 
 func TestFaultOfOneRequestIsItsOwn(t *testing.T) {
-	var log logBuffer
+	var log hosttest.Log
 	p := connect(t, start(t, &service{do: func(_ context.Context, _ api.Caller, args any, _ emitFunc) (any, error) {
 		if _, bad := args.(*api.PromptArgs); bad {
 			panic("secret")
 		}
 		return api.PingResult{}, nil
-	}}, server.Config{Logger: log.logger()}))
+	}}, server.Config{Logger: log.Logger()}))
 	p.send(promptEnvelope)
 	p.refused("7", sessions.CodeInternal)
 	require.Contains(t, log.String(), "secret")

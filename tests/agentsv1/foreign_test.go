@@ -1,12 +1,9 @@
 package agentsv1
 
 import (
-	"bytes"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"agenthost/host/api"
+	"agenthost/host/hosttest"
 	"agenthost/sessions"
 )
 
@@ -64,29 +62,11 @@ var askedOfASession = []asked{
 	{method: "GET", path: "/sessions/<session>/subagents/<child>/turns/<turn>/items"},
 }
 
-// syncBuffer is a buffer that several goroutines write to.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
-
 // houseOfAnn is a host on which ann has a session in each state, and bob has others.
 type houseOfAnn struct {
 	*world
 	ann, bob *person
-	log      *syncBuffer
+	log      *hosttest.Log
 
 	sessions map[string]map[string]string // of ann, by state: what names their parts
 	event    string                       // the id of an event of ann's
@@ -94,8 +74,8 @@ type houseOfAnn struct {
 
 func newHouseOfAnn(t *testing.T) *houseOfAnn {
 	t.Helper()
-	log := &syncBuffer{}
-	w := newFitted(t, everyState(), fitting{log: slog.New(slog.NewTextHandler(log, nil))})
+	log := &hosttest.Log{}
+	w := newFitted(t, everyState(), fitting{log: log.Logger()})
 	h := &houseOfAnn{world: w, log: log, ann: w.person(api.KeyCreateArgs{Owner: "ann"}), bob: w.person(api.KeyCreateArgs{Owner: "bob"})}
 	parts := func(id string) map[string]string {
 		names := map[string]string{"<session>": id, "<turn>": nobodysTurn, "<call>": nobodysCall, "<child>": nobodysChild}

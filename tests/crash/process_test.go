@@ -2,7 +2,6 @@ package crash
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -15,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"agenthost/host/hosttest"
 )
 
 // patience is how long anything here waits before the test fails.
@@ -36,32 +37,14 @@ type process struct {
 	cmd    *exec.Cmd
 	exited chan struct{}
 	err    error // how it exited; read after exited
-	output *syncBuffer
-}
-
-// syncBuffer is a buffer that a process writes into while a test reads.
-type syncBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
+	output *hosttest.Log
 }
 
 var listensOn = regexp.MustCompile(`listens on (http://\S+)`)
 
 // launch starts cmd and returns once it says where it listens, or has ended.
 func launch(cmd *exec.Cmd) (*process, error) {
-	p := &process{cmd: cmd, exited: make(chan struct{}), output: &syncBuffer{}}
+	p := &process{cmd: cmd, exited: make(chan struct{}), output: &hosttest.Log{}}
 	cmd.Stderr = p.output
 	out, err := cmd.StdoutPipe()
 	if err != nil {
